@@ -10,7 +10,6 @@ else()
   set(venv ${CMAKE_CURRENT_SOURCE_DIR}/.venv)
 endif()
 set(HOMING_TBB_INCLUDE ${venv}/include CACHE PATH "Folder of oneTBB 2023's headers (tbb/, oneapi/)")
-set(HOMING_STOCK_TBB ${venv}/lib CACHE PATH "Folder of the stock libtbb.so.12, to link benchmarks with")
 if(NOT EXISTS ${HOMING_TBB_INCLUDE}/oneapi/tbb/version.h)
   message(FATAL_ERROR "homing: no oneTBB headers in ${HOMING_TBB_INCLUDE}. "
           "Run `make setup`, or pass -DHOMING_TBB_INCLUDE=DIR.")
