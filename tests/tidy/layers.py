@@ -4,7 +4,7 @@ include none; and conditional compilation stays where the platform is. Method: r
 import re
 import tree
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b")
 LAYER = re.compile(r"^\| `([a-z]+)/` \|")
 
