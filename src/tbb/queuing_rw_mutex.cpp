@@ -192,17 +192,18 @@ struct queuing_rw_mutex_impl {
     while (next(*last) != nullptr && is_active_reader(*next(*last))) {
       last = next(*last);
     }
-    if (prev(r) == nullptr && last == &r) {
-      r.my_state.store(writer, sync::relaxed);  // [QW4] the only holder
-      unlock_queue(m, tail);
-      return true;
-    }
     if (next(*last) != nullptr && kind(*next(*last)) == upgrader) {
-      // [QW4] Two readers that wait for each other to leave would wait for ever: the second one leaves.
+      // [QW4] Two readers that wait for each other to leave would wait for ever: the second one leaves. This comes
+      // before the next test: the last running reader must not write past one that never let go.
       unlock_queue(m, tail);
       release(r);
       acquire(m, r, true);
       return false;
+    }
+    if (prev(r) == nullptr && last == &r) {
+      r.my_state.store(writer, sync::relaxed);  // [QW4] the only holder
+      unlock_queue(m, tail);
+      return true;
     }
     // [QW4] Behind the last running reader: the next to be granted, and a barrier to readers who arrive.
     r.my_state.store(upgrader, sync::relaxed);
