@@ -111,6 +111,8 @@ def main(arguments: list[str]) -> int:
                     "heavy_pairs": options.heavy_pairs, "cap_s": options.cap},
         "bars": ratios.verdicts(rows),
         "failures": campaign.failures,
+        "seconds": [{"program": job.binary.name + job.suffix, "threads": job.threads,
+                     "cases": len(job.series), "seconds": job.seconds} for job in campaign.jobs],
         "rows": rows,
     }
     (options.build / "results.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -127,6 +127,10 @@ class session {
       const std::int64_t begin_ns = wall_ns();
       (void)once(body, iterations);
       const std::int64_t elapsed_ns = std::max<std::int64_t>(wall_ns() - begin_ns, 1);
+      if (elapsed_ns > 2 * target_ns) {  // contention may grow faster than the iterations
+        const std::int64_t excess = elapsed_ns / target_ns;
+        return std::max<std::uint64_t>(iterations / static_cast<std::uint64_t>(excess), 1);
+      }
       if (elapsed_ns >= target_ns / 2) return iterations;
       const std::int64_t factor = std::clamp<std::int64_t>(target_ns / elapsed_ns, 2, 16);
       iterations *= static_cast<std::uint64_t>(factor);

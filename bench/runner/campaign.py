@@ -43,6 +43,7 @@ class Job:
     heavy: bool
     series: list[Series]
     limit_s: float
+    seconds: float = 0.0  # spent on it so far
 
     def name_in_program(self, series: Series) -> str:
         return series.case.removesuffix(self.suffix)
@@ -143,6 +144,7 @@ class Campaign:
                           library, job.extra, job.limit_s)
             self.versions.setdefault(library.name, outcome.version)
             outcomes.append(outcome)
+            job.seconds += outcome.seconds
             if outcome.failure is None:
                 break
             culprit = next((series for series in left

@@ -4,6 +4,7 @@ import random
 from statistics import median
 
 RESAMPLES = 1000
+PAIRS_MIN = 5  # with fewer rounds an interval is too narrow to be believed
 LOSS = 1.05  # no case may be slower than this
 OVERALL = 0.95  # the median over all cases is to be below this
 CONSTRAINED = 2.0  # NUMA-constrained execute over the unconstrained one
@@ -68,8 +69,8 @@ def counted(rows: list[dict]) -> list[dict]:
 
 
 def certain(comparison: dict) -> bool:
-    """Whether the interval leaves 1 out."""
-    return comparison["low"] is not None and not comparison["low"] <= 1 <= comparison["high"]
+    """Whether the interval leaves 1 out, and comes from enough rounds to mean it."""
+    return comparison["low"] is not None and comparison["pairs"] >= PAIRS_MIN and not comparison["low"] <= 1 <= comparison["high"]
 
 
 def verdicts(rows: list[dict]) -> list[dict]:

@@ -56,11 +56,15 @@ def summary(rows: list[dict]) -> list[str]:
 
 
 def failure_lines(failures: list[dict]) -> list[str]:
+    """One line a failure; what the program said follows, once for the same words."""
     lines = []
+    said = set()
     for entry in failures:
         lines.append(f"{entry['library']}: {entry['case'] or entry['program']} at "
                      f"{entry['threads']} threads: {entry['failure']}")
-        lines += [f"    {line}" for line in entry["message"].splitlines()[-5:]]
+        if entry["message"] not in said:
+            lines += [f"    {line}" for line in entry["message"].splitlines()[-5:]]
+        said.add(entry["message"])
     return lines
 
 
@@ -76,8 +80,9 @@ def markdown(result: dict) -> str:
     lines = ["# The same programs on stock oneTBB and on Homing", "",
              f"Made by `{result['command']}`. Both libraries ran the same binaries in turn, in random "
              "order; a time is the median of one iteration, a ratio that of the medians, with the 95% "
-             "bootstrap interval over rounds; `~` marks an interval that includes 1. `@2nodes` ran "
-             "on two made-up NUMA nodes of one CPU each.", "", "| | |", "|---|---|"]
+             "bootstrap interval over rounds; `~` marks an interval that includes 1, or one from "
+             f"fewer than {ratios.PAIRS_MIN} rounds. `@2nodes` ran on two made-up NUMA nodes of one "
+             "CPU each.", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in result["machine"].items()]
     lines += [f"| {name} | {value} |" for name, value in result["libraries"].items()]
     options = result["options"]
