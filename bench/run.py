@@ -20,6 +20,7 @@ from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
 from runner.execute import Library  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
+VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheels tbb and tbb-devel
 
 
 def positive(text: str) -> int:
@@ -43,7 +44,7 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--heavy-pairs", type=positive, help="rounds of cases that take seconds")
     parser.add_argument("--cap", type=float, default=6.0, metavar="SECONDS",
                         help="time limit of a heavy case (default 6)")
-    parser.add_argument("--stock", type=Path, default=ROOT / ".venv/lib", metavar="FOLDER")
+    parser.add_argument("--stock", type=Path, default=VENV / "lib", metavar="FOLDER")
     parser.add_argument("--ours", type=Path, default=ROOT / "build/release/lib/homing",
                         metavar="FOLDER", help="may be stock's own, to see the noise")
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench", metavar="FOLDER")
@@ -67,7 +68,8 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
 def build(options: argparse.Namespace) -> list[Path]:
     """Builds the programs; returns their binaries. Prints what the compiler said only if it failed."""
     jobs = len(os.sched_getaffinity(0))
-    configure = ["cmake", "-S", str(ROOT / "bench"), "-B", str(options.build)]
+    configure = ["cmake", "-S", str(ROOT / "bench"), "-B", str(options.build),
+                 f"-DHOMING_STOCK_TBB={VENV.absolute()}"]
     if not (options.build / "CMakeCache.txt").exists() and shutil.which("ninja"):
         configure += ["-G", "Ninja"]
     for command in (configure, ["cmake", "--build", str(options.build), "-j", str(jobs)]):

@@ -40,6 +40,13 @@ enum class figure {
   cpu,   ///< only CPU time says something (the wall time is a given)
 };
 
+/// What is out of the ordinary about a case.
+struct traits {
+  weight load = weight::usual;
+  figure kind = figure::wall;
+  std::uint64_t iterations_max = UINT64_MAX;  ///< where the time of one varies too much to trust
+};
+
 /// One run of one program: options, the arena of N threads that all cases run in, and the printed results.
 ///
 /// Threads: main thread only. Errors: a wrong option or a wrong result ends the process (status 2 or 3).
@@ -62,12 +69,11 @@ class session {
   /// Iterations are given by the runner (--cases name=n), else found so that a repetition takes
   /// about 10 ms. Times printed are those of all iterations of a repetition together.
   template <typename Body>
-  void measure(const std::string& name, Body body, weight load = weight::usual,
-               figure kind = figure::wall) {
+  void measure(const std::string& name, Body body, traits special = {}) {
     const std::string full = program_ + "/" + name;
     if (list_) {
       std::printf("{\"case\":\"%s\",\"heavy\":%s,\"figure\":\"%s\"}\n", full.c_str(),
-                  load == weight::heavy ? "true" : "false", kind == figure::cpu ? "cpu" : "wall");
+                  special.load == weight::heavy ? "true" : "false", special.kind == figure::cpu ? "cpu" : "wall");
       return;
     }
     std::uint64_t iterations = 0;
@@ -83,10 +89,10 @@ class session {
     }
     std::vector<stopwatch> samples;
     arena_.execute([&] {
-      if (load == weight::heavy) {
+      if (special.load == weight::heavy) {
         iterations = 1;
       } else if (iterations == 0) {
-        iterations = calibrate(body);
+        iterations = std::min(calibrate(body, special.iterations_max), special.iterations_max);
       } else {
         (void)once(body, iterations);  // the warm-up
       }
@@ -121,7 +127,7 @@ class session {
 
   /// Iterations that fill about target_ns_, by wall time; also serves as the warm-up.
   template <typename Body>
-  std::uint64_t calibrate(Body& body) const {
+  static std::uint64_t calibrate(Body& body, std::uint64_t iterations_max) {
     std::uint64_t iterations = 1;
     for (;;) {
       const std::int64_t begin_ns = wall_ns();
@@ -131,7 +137,7 @@ class session {
         const std::int64_t excess = elapsed_ns / target_ns;
         return std::max<std::uint64_t>(iterations / static_cast<std::uint64_t>(excess), 1);
       }
-      if (elapsed_ns >= target_ns / 2) return iterations;
+      if (elapsed_ns >= target_ns / 2 || iterations >= iterations_max) return iterations;
       const std::int64_t factor = std::clamp<std::int64_t>(target_ns / elapsed_ns, 2, 16);
       iterations *= static_cast<std::uint64_t>(factor);
     }
@@ -141,20 +147,18 @@ class session {
     Dl_info library{};
     dladdr(reinterpret_cast<void*>(&TBB_runtime_version), &library);
     if (json_) {
-      std::printf("{\"program\":\"%s\",\"library\":\"%s\",\"version\":\"%s\",\"interface\":%d,"
-                  "\"threads\":%d,\"seed\":%llu}\n",
-                  program_.c_str(), library.dli_fname, TBB_runtime_version(),
-                  TBB_runtime_interface_version(), threads_,
-                  static_cast<unsigned long long>(seed_));
+      std::printf(
+          "{\"program\":\"%s\",\"library\":\"%s\",\"version\":\"%s\",\"interface\":%d,"
+          "\"threads\":%d,\"seed\":%llu}\n",
+          program_.c_str(), library.dli_fname, TBB_runtime_version(), TBB_runtime_interface_version(), threads_,
+          static_cast<unsigned long long>(seed_));
     } else {
-      std::printf("%s: %d threads, %s (%s)\n", program_.c_str(), threads_, library.dli_fname,
-                  TBB_runtime_version());
+      std::printf("%s: %d threads, %s (%s)\n", program_.c_str(), threads_, library.dli_fname, TBB_runtime_version());
     }
     std::fflush(stdout);
   }
 
-  void print_case(const std::string& full, std::uint64_t iterations,
-                  const std::vector<stopwatch>& samples) const {
+  void print_case(const std::string& full, std::uint64_t iterations, const std::vector<stopwatch>& samples) const {
     const auto count = static_cast<unsigned long long>(iterations);
     if (json_) {
       std::printf("{\"case\":\"%s\",\"iterations\":%llu,\"wall_ns\":[", full.c_str(), count);
@@ -165,16 +169,14 @@ class session {
     } else {
       std::printf("  %s, %llu iterations\n", full.c_str(), count);
       for (const stopwatch& sample : samples) {
-        std::printf("    wall %12.1f us   cpu %12.1f us\n",
-                    static_cast<double>(sample.wall_total_ns()) / 1e3,
+        std::printf("    wall %12.1f us   cpu %12.1f us\n", static_cast<double>(sample.wall_total_ns()) / 1e3,
                     static_cast<double>(sample.cpu_total_ns()) / 1e3);
       }
     }
     std::fflush(stdout);
   }
 
-  static void print_list(const std::vector<stopwatch>& samples,
-                         std::int64_t (stopwatch::*time)() const noexcept) {
+  static void print_list(const std::vector<stopwatch>& samples, std::int64_t (stopwatch::*time)() const noexcept) {
     const char* separator = "";
     for (const stopwatch& sample : samples) {
       std::printf("%s%lld", separator, static_cast<long long>((sample.*time)()));

@@ -23,8 +23,7 @@ inline std::int64_t process_cpu_ns() noexcept {
 
 /// Monotonic wall time in nanoseconds.
 inline std::int64_t wall_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 

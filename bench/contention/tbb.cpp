@@ -23,20 +23,30 @@ void everywhere(const bench::session& session, std::uint64_t iterations, const B
       tbb::static_partitioner{});
 }
 
+/// Spinning threads that outnumber the CPUs wait for each other by the time slice: at times 10 ns an
+/// operation, at times 1 ms, so that no number of iterations can be found by trying.
+bench::traits spinning(const bench::session& session) {
+  const auto cpus = static_cast<int>(std::thread::hardware_concurrency());
+  if (session.threads() <= cpus) return {};
+  return {.iterations_max = 1000};
+}
+
 /// Each task puts an item in and takes one out, so that a pop finds the queue empty for an instant only.
 template <typename Queue, typename Pop>
 void queue(bench::session& session, const char* name, const Pop& pop) {
-  session.measure(name, [&](std::uint64_t iterations) {
-    Queue items;
-    std::atomic<std::uint64_t> sum{0};
-    everywhere(session, iterations, [&](std::uint64_t index) {
-      items.push(index);
-      sum.fetch_add(pop(items), std::memory_order_relaxed);
-    });
-    const auto threads = static_cast<std::uint64_t>(session.threads());
-    session.expect(sum.load() == threads * (iterations * (iterations - 1) / 2),
-                   "what goes in comes out");
-  });
+  session.measure(
+      name,
+      [&](std::uint64_t iterations) {
+        Queue items;
+        std::atomic<std::uint64_t> sum{0};
+        everywhere(session, iterations, [&](std::uint64_t index) {
+          items.push(index);
+          sum.fetch_add(pop(items), std::memory_order_relaxed);
+        });
+        const auto threads = static_cast<std::uint64_t>(session.threads());
+        session.expect(sum.load() == threads * (iterations * (iterations - 1) / 2), "what goes in comes out");
+      },
+      spinning(session));
 }
 
 /// A producer and a consumer outside the arena, with room for 16 items: both sleep often.
@@ -61,25 +71,27 @@ void hand_off(bench::session& session) {
 /// One write in eight; the rest only read. A plain mutex writes always.
 template <typename Mutex, bool readers>
 void lock(bench::session& session, const char* name) {
-  session.measure(name, [&](std::uint64_t iterations) {
-    Mutex mutex;
-    std::uint64_t count = 0;
-    everywhere(session, iterations, [&](std::uint64_t index) {
-      if constexpr (readers) {
-        const bool write = index % 8 == 0;
-        typename Mutex::scoped_lock held(mutex, write);
-        if (write) ++count;
-        bench::keep(count);
-      } else {
-        typename Mutex::scoped_lock held(mutex);
-        ++count;
-      }
-      bench::keep(bench::chain(index, 4));
-    });
-    const std::uint64_t each = readers ? (iterations + 7) / 8 : iterations;
-    session.expect(count == each * static_cast<std::uint64_t>(session.threads()),
-                   "no increment is lost");
-  });
+  session.measure(
+      name,
+      [&](std::uint64_t iterations) {
+        Mutex mutex;
+        std::uint64_t count = 0;
+        everywhere(session, iterations, [&](std::uint64_t index) {
+          if constexpr (readers) {
+            const bool write = index % 8 == 0;
+            typename Mutex::scoped_lock held(mutex, write);
+            if (write) ++count;
+            bench::keep(count);
+          } else {
+            typename Mutex::scoped_lock held(mutex);
+            ++count;
+          }
+          bench::keep(bench::chain(index, 4));
+        });
+        const std::uint64_t each = readers ? (iterations + 7) / 8 : iterations;
+        session.expect(count == each * static_cast<std::uint64_t>(session.threads()), "no increment is lost");
+      },
+      spinning(session));
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ void nest(int levels, std::atomic<std::uint64_t>& leaves) {
   }
   tbb::task_group_context context;
   tbb::parallel_for(
-      0, 4, [levels, &leaves](int) { nest(levels - 1, leaves); }, tbb::simple_partitioner{},
-      context);
+      0, 4, [levels, &leaves](int) { nest(levels - 1, leaves); }, tbb::simple_partitioner{}, context);
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ int fib_parallel_invoke(int n) {
   if (n < 2) return n;
   int left = 0;
   int right = 0;
-  tbb::parallel_invoke([&] { left = fib_parallel_invoke(n - 1); },
-                       [&] { right = fib_parallel_invoke(n - 2); });
+  tbb::parallel_invoke([&] { left = fib_parallel_invoke(n - 1); }, [&] { right = fib_parallel_invoke(n - 2); });
   return left + right;
 }
 

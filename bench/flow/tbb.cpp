@@ -45,11 +45,10 @@ void wide(bench::session& session) {
     });
     std::vector<std::unique_ptr<middle_node>> middle;
     for (std::size_t index = 0; index < width; ++index) {
-      middle.push_back(
-          std::make_unique<middle_node>(graph, flow::unlimited, [](std::uint64_t value) {
-            bench::keep(bench::chain(value, bench::steps_100_ns));
-            return value;
-          }));
+      middle.push_back(std::make_unique<middle_node>(graph, flow::unlimited, [](std::uint64_t value) {
+        bench::keep(bench::chain(value, bench::steps_100_ns));
+        return value;
+      }));
       flow::make_edge(source, *middle.back());
       flow::make_edge(*middle.back(), sink);
     }

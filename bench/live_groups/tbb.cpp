@@ -41,8 +41,8 @@ void* run(void* opaque) {
     };
   };
   session.measure("500", depth(500));
-  session.measure("10k", depth(10'000), bench::weight::heavy);
-  session.measure("100k", depth(100'000), bench::weight::heavy);
+  session.measure("10k", depth(10'000), {.load = bench::weight::heavy});
+  session.measure("100k", depth(100'000), {.load = bench::weight::heavy});
   return nullptr;
 }
 
@@ -52,8 +52,7 @@ int main(int argc, char** argv) {
   arguments given{argc, argv};
   pthread_attr_t attributes;
   pthread_t thread{};
-  if (pthread_attr_init(&attributes) != 0 ||
-      pthread_attr_setstacksize(&attributes, stack_bytes) != 0 ||
+  if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, stack_bytes) != 0 ||
       pthread_create(&thread, &attributes, run, &given) != 0) {
     std::fprintf(stderr, "live_groups: cannot get a stack of 1 GiB: raise `ulimit -v`\n");
     return 1;

@@ -19,8 +19,7 @@ class visits {
   /// Called at most once at a time for one index.
   void mark(std::size_t index) noexcept { ++counts_[index]; }
   [[nodiscard]] bool all(std::uint64_t expected) const {
-    return std::all_of(counts_.begin(), counts_.end(),
-                       [&](std::uint32_t count) { return count == expected; });
+    return std::all_of(counts_.begin(), counts_.end(), [&](std::uint32_t count) { return count == expected; });
   }
   void clear() { std::fill(counts_.begin(), counts_.end(), 0U); }
 

@@ -10,19 +10,18 @@ void run(bench::session& session, const char* name, std::uint64_t steps) {
     std::uint64_t next = 0;
     std::uint64_t arrived = 0;
     bool in_order = true;
-    const auto source = tbb::make_filter<void, std::uint64_t>(
-        tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> std::uint64_t {
-          if (next == iterations) control.stop();
-          return next++;
-        });
-    const auto worker = tbb::make_filter<std::uint64_t, std::uint64_t>(
-        tbb::filter_mode::parallel, [steps](std::uint64_t item) {
+    const auto source = tbb::make_filter<void, std::uint64_t>(tbb::filter_mode::serial_in_order,
+                                                              [&](tbb::flow_control& control) -> std::uint64_t {
+                                                                if (next == iterations) control.stop();
+                                                                return next++;
+                                                              });
+    const auto worker =
+        tbb::make_filter<std::uint64_t, std::uint64_t>(tbb::filter_mode::parallel, [steps](std::uint64_t item) {
           bench::keep(bench::chain(item, steps));
           return item;
         });
     const auto sink = tbb::make_filter<std::uint64_t, void>(
-        tbb::filter_mode::serial_in_order,
-        [&](std::uint64_t item) { in_order = in_order && item == arrived++; });
+        tbb::filter_mode::serial_in_order, [&](std::uint64_t item) { in_order = in_order && item == arrived++; });
     tbb::parallel_pipeline(16, source & worker & sink);
     session.expect(in_order && arrived == iterations, "every item arrives, in order");
   });

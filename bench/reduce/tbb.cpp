@@ -31,8 +31,7 @@ int main(int argc, char** argv) {
     for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
       const std::uint64_t sum = tbb::parallel_reduce(
           range(0, values.size()), std::uint64_t{0},
-          [&](const range& part, std::uint64_t partial) { return sum_part(values, part, partial); },
-          add);
+          [&](const range& part, std::uint64_t partial) { return sum_part(values, part, partial); }, add);
       session.expect(sum == answer, "the sum");
     }
   });
@@ -40,8 +39,7 @@ int main(int argc, char** argv) {
     for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
       const std::uint64_t sum = tbb::parallel_deterministic_reduce(
           range(0, values.size(), 100), std::uint64_t{0},
-          [&](const range& part, std::uint64_t partial) { return sum_part(values, part, partial); },
-          add);
+          [&](const range& part, std::uint64_t partial) { return sum_part(values, part, partial); }, add);
       session.expect(sum == answer, "the sum");
     }
   });

@@ -53,20 +53,17 @@ std::uint64_t primes_in(const range& part, const std::vector<std::uint64_t>& roo
 std::uint64_t primes_below(std::uint64_t limit) {
   std::vector<std::uint64_t> roots;
   for (std::uint64_t value = 2; value * value < limit; ++value) {
-    const bool prime = std::all_of(roots.begin(), roots.end(),
-                                   [&](std::uint64_t root) { return value % root != 0; });
+    const bool prime = std::all_of(roots.begin(), roots.end(), [&](std::uint64_t root) { return value % root != 0; });
     if (prime) roots.push_back(value);
   }
   return tbb::parallel_reduce(
       range(0, limit, 32'768), std::uint64_t{0},
       [&](const range& part, std::uint64_t partial) { return partial + primes_in(part, roots); },
-      [](std::uint64_t one, std::uint64_t other) { return one + other; },
-      tbb::simple_partitioner{});
+      [](std::uint64_t one, std::uint64_t other) { return one + other; }, tbb::simple_partitioner{});
 }
 
 /// c = a * b for square matrices, by rows and columns of blocks.
-void multiply(const std::vector<double>& a, const std::vector<double>& b, std::vector<double>& c,
-              std::size_t size) {
+void multiply(const std::vector<double>& a, const std::vector<double>& b, std::vector<double>& c, std::size_t size) {
   using block = tbb::blocked_range2d<std::size_t>;
   tbb::parallel_for(block(0, size, 32, 0, size, 64), [&](const block& part) {
     for (std::size_t row = part.rows().begin(); row != part.rows().end(); ++row) {
