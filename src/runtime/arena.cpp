@@ -348,13 +348,21 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
   return true;
 }
 
+int arena::workers_wanted() const noexcept {
+  return static_cast<int>(max_workers_ == 0 && mandatory_.load(sync::relaxed) ? 1U : max_workers_);
+}
+
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         (manager_.available() > 0 && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed));
+         (manager_.available() > 0 && workers_.load(sync::relaxed) < workers_wanted());
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
+    manager_.demand_changed();
+  } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
+             manager_.available() > 0 && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0) {
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
     manager_.demand_changed();
   }
   if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && manager_.send_worker(*this, home)) {
@@ -375,6 +383,16 @@ void arena::drop_reference() noexcept {
   // acq_rel: the last one sees what all others did. The arena may be gone after this, unless it was the last. [A4]
   if (references_.fetch_sub(1, sync::acq_rel) == 1) {
     manager.retire(*this);
+  }
+}
+
+void arena::submit(task& t, unsigned home_or_none) noexcept {
+  if (home_or_none == no_home) {
+    unaddressed.push(t);
+    new_work(no_isolation, 0);
+  } else {
+    domains_[home_or_none].queue.push(t);
+    new_mail(no_isolation, home_or_none);
   }
 }
 

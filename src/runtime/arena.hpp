@@ -155,6 +155,8 @@ class arena {
     drop_reference();
   }
 
+  /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
+  void submit(task& t, unsigned home_or_none) noexcept;
   void enqueue(task& t, unsigned home_or_none) noexcept;
   void submit_critical(task& t) noexcept;
   void submit_resume(task& t) noexcept;
@@ -173,6 +175,7 @@ class arena {
   friend class resource_manager;
 
   [[nodiscard]] bool somebody_could_come() const noexcept;
+  [[nodiscard]] int workers_wanted() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
@@ -196,6 +199,9 @@ class arena {
   sync::atomic<int> sleepers_{0};
   sync::atomic<bool> busy_{false};       ///< wants workers
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
+
+  static constexpr unsigned starved_calls_per_look = 256;
+  sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
   sync::atomic<int> users_{0};

@@ -129,6 +129,7 @@ class resource_manager {
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
+  std::mutex stop_lock_;  ///< one stop_workers() at a time
   std::condition_variable arena_gone_;
   arena* first_arena_ = nullptr;
   std::vector<worker*> workers_;
