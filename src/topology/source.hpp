@@ -34,9 +34,14 @@ struct source {
   given_limits limits{};
 };
 
+/// Who could not use a description. hwloc obeys its own variables whenever it reads the real
+/// machine, so what only we refuse would come back then.
+enum class refused_by { nobody, hwloc, homing };
+
 struct [[nodiscard]] read_result {
   std::shared_ptr<const machine> value;  ///< null if it failed
-  std::string error;                     ///< what was wrong, for people
+  std::string error{};                   ///< what was wrong, for people
+  refused_by who = refused_by::nobody;
 };
 
 /// Reads a machine. Threads: any. Errors: bad input and hwloc's failures in the result.
