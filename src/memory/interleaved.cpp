@@ -24,8 +24,6 @@ namespace {
 /// A chunk on its own node is a mapping of its own to the kernel, which allows 65,530 of them in a process by default.
 constexpr std::size_t chunks_max = 16384;
 
-constexpr std::size_t huge_page_bytes = std::size_t{2} * 1024 * 1024;
-
 void warn_once(const char* reason) noexcept {
   static constinit sync::atomic<bool> warned{false};
   if (!warned.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters

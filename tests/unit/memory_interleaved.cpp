@@ -1,4 +1,5 @@
-// Interleaved memory is usable whatever the kernel grants, and carries the policy where it grants it: read from the kernel's own listing.
+// Interleaved memory is usable whatever the kernel grants, and carries the policy where it grants it: read from the
+// kernel's own listing.
 #include "memory/interleaved.hpp"
 
 #include <gtest/gtest.h>
