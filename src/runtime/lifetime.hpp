@@ -1,0 +1,16 @@
+/// The runtime's end and its copies: finalize, fork, the report at exit.
+#pragma once
+
+namespace homing::runtime {
+
+/// Ends all workers if the calling thread is the only one that uses the runtime and is in no task or arena: true then.
+/// Waits for enqueued tasks. Leaves the calling thread's implicit arena. Source: oneTBB's task_scheduler_handle.
+bool finalize_all() noexcept;
+
+/// Counts threads that are in an implicit arena, for finalize_all().
+unsigned attached_threads() noexcept;
+
+/// Registers the fork handlers and the report at exit (HOMING_REPORT); idempotent.
+void install_process_hooks();
+
+}  // namespace homing::runtime
