@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -141,11 +140,10 @@ void stack_context::prepare(const stack_memory& memory, void (*entry)(void*), vo
   *--top = reinterpret_cast<std::uint64_t>(&stack_entry);    // r13: function
   *--top = 0;                                                // r14
   *--top = 0;                                                // r15
-  std::uint32_t words[2] = {0, 0};
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(words[0]), "=m"(*reinterpret_cast<std::uint16_t*>(&words[1])));
-  std::uint64_t control = 0;
-  std::memcpy(&control, words, sizeof control);
-  *--top = control;
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87 = 0;
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
+  *--top = mxcsr | std::uint64_t{x87} << 32U;
   stack_pointer_ = top;
 #ifdef HOMING_TSAN
   fiber_ = __tsan_create_fiber(0);

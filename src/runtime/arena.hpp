@@ -73,6 +73,10 @@ class arena {
   [[nodiscard]] unsigned slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] unsigned reserved_slots() const noexcept { return reserved_slots_; }
   [[nodiscard]] unsigned max_concurrency() const noexcept { return max_concurrency_; }
+  /// As users see it: one more while mandatory concurrency lends a worker to an arena that has none of its own.
+  [[nodiscard]] unsigned concurrency_now() const noexcept {
+    return max_concurrency_ + (max_workers_ == 0 && mandatory_.load(sync::relaxed) ? 1U : 0U);
+  }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
   [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
@@ -92,7 +96,8 @@ class arena {
                                          : slots_[affinity].home;
   }
   [[nodiscard]] bool is_address(slot_id affinity) const noexcept {
-    return affinity < slot_count_ || (affinity >= first_domain_slot && affinity - first_domain_slot < domain_count_);
+    return affinity < slot_count_ ||
+           (affinity >= first_domain_slot && static_cast<unsigned>(affinity - first_domain_slot) < domain_count_);
   }
 
   /// Puts an item for `affinity` in its mailbox; false if there is no room or nobody could come for it.
@@ -143,6 +148,13 @@ class arena {
   /// The last reference deletes the arena unless work is left; then the workers that come for it do.
   void drop_reference() noexcept;
 
+  /// A task_arena object or an application thread that refers to the arena; the constructor's reference is the first's.
+  void add_user() noexcept { users_.fetch_add(1, sync::relaxed); }
+  void drop_user() noexcept {
+    users_.fetch_sub(1, sync::relaxed);
+    drop_reference();
+  }
+
   void enqueue(task& t, unsigned home_or_none) noexcept;
   void submit_critical(task& t) noexcept;
   void submit_resume(task& t) noexcept;
@@ -186,6 +198,7 @@ class arena {
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
+  sync::atomic<int> users_{0};
   sync::spin_lock sleepers_lock_;
   sleeper* first_sleeper_ = nullptr;
   sleeper* first_slot_waiter_ = nullptr;  ///< guarded by sleepers_lock_

@@ -167,6 +167,7 @@ class worker_waiter {
 class coroutine_waiter {
  public:
   static constexpr bool takes_resume_as_end = true;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
   static rest_result rest(thread_state& t, isolation_tag isolation) {
     sleep_in_arena(t, isolation, [&] { return base_is_recalled(t); });

@@ -1,4 +1,4 @@
-/// The runtime's end and its copies: finalize, fork, the report at exit.
+/// The runtime's end and its copies: finalize, fork.
 #pragma once
 
 namespace homing::runtime {
@@ -7,10 +7,7 @@ namespace homing::runtime {
 /// Waits for enqueued tasks. Leaves the calling thread's implicit arena. Source: oneTBB's task_scheduler_handle.
 bool finalize_all() noexcept;
 
-/// Counts threads that are in an implicit arena, for finalize_all().
-unsigned attached_threads() noexcept;
-
-/// Registers the fork handlers and the report at exit (HOMING_REPORT); idempotent.
+/// Registers the fork handlers; idempotent.
 void install_process_hooks();
 
 }  // namespace homing::runtime

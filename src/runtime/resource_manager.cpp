@@ -6,6 +6,7 @@
 #include "platform/env.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
+#include "runtime/lifetime.hpp"
 
 namespace homing::runtime {
 namespace {
@@ -22,6 +23,7 @@ resource_manager& resource_manager::current() {
     m = process_manager.load(sync::relaxed);
     if (m == nullptr) {
       sync::prepare_asymmetric_fences();
+      install_process_hooks();
       m = new resource_manager;
       // release: publishes the manager to the acquire above.
       process_manager.store(m, sync::release);
@@ -29,6 +31,8 @@ resource_manager& resource_manager::current() {
   }
   return *m;
 }
+
+resource_manager* resource_manager::current_or_null() noexcept { return process_manager.load(sync::acquire); }
 
 void resource_manager::replace_after_fork() {
   if (process_manager.load(sync::relaxed) != nullptr) {
@@ -58,7 +62,7 @@ std::uint16_t resource_manager::domain_of_this_thread() noexcept {
   }
   const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));
   if (here) {
-    return static_cast<std::uint16_t>(*here);
+    return static_cast<std::uint16_t>(topology::to_index(*here));
   }
   // A made-up machine, or a CPU outside the allowed ones: by turns, so that application threads spread.
   static sync::atomic<unsigned> turn{0};
@@ -147,13 +151,19 @@ void resource_manager::link(arena& a) {
   a.linked_ = true;
 }
 
-unsigned resource_manager::arenas_linked() noexcept {
-  const std::lock_guard hold(lock_);
-  unsigned n = 0;
-  for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    ++n;
+bool resource_manager::wait_until_unused() noexcept {
+  std::unique_lock hold(lock_);
+  for (;;) {
+    for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+      if (a->users_.load(sync::relaxed) > 0) {
+        return false;
+      }
+    }
+    if (first_arena_ == nullptr) {
+      return true;
+    }
+    arena_gone_.wait(hold);
   }
-  return n;
 }
 
 void resource_manager::retire(arena& a) {
@@ -176,6 +186,7 @@ void resource_manager::retire(arena& a) {
       if (a.next_arena_ != nullptr) {
         a.next_arena_->previous_arena_ = a.previous_arena_;
       }
+      arena_gone_.notify_all();
     }
   }
   if (!work_left) {

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -44,8 +45,9 @@ class resource_manager {
  public:
   resource_manager();
 
-  /// The process's manager.
+  /// The process's manager, made at the first call.
   static resource_manager& current();
+  static resource_manager* current_or_null() noexcept;
   /// In the child of a fork: a new one; the old one's threads do not exist here.
   static void replace_after_fork();
 
@@ -78,8 +80,11 @@ class resource_manager {
   /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
   void stop_workers() noexcept;
 
+  /// False if a task_arena object or another application thread refers to an arena; otherwise waits until the work
+  /// that was left behind is done.
+  bool wait_until_unused() noexcept;
+
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
-  [[nodiscard]] unsigned arenas_linked() noexcept;
 
   std::mutex& lock_for_fork() noexcept { return lock_; }
 
@@ -124,6 +129,7 @@ class resource_manager {
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
+  std::condition_variable arena_gone_;
   arena* first_arena_ = nullptr;
   std::vector<worker*> workers_;
   unsigned rotation_ = 0;

@@ -69,6 +69,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   t.manager = &manager;
   t.domain = manager.domain_of_this_thread();
   auto* a = new arena(manager, arena_request{});
+  a->add_user();
   const slot_id number = a->occupy_slot(t);
   t.implicit_stay = new implicit_stay(t, *a, number);
   return t;
@@ -85,7 +86,22 @@ void leave_implicit_arena(thread_state& t) noexcept {
   }
   t.implicit_stay = nullptr;
   delete stay;
-  a.drop_reference();
+  a.drop_user();
+}
+
+bool in_implicit_arena_or_none(const thread_state& t) noexcept {
+  const auto* stay = static_cast<const implicit_stay*>(t.implicit_stay);
+  return t.in == (stay == nullptr ? nullptr : &stay->in);
+}
+
+void abandon_arenas_after_fork(thread_state& t) noexcept {
+  if (in_implicit_arena_or_none(t) && (t.running == nullptr || t.running->outermost)) {
+    t.implicit_stay = nullptr;  // left to the parent's past: its locks may be held by threads that do not exist here
+    t.running = nullptr;
+    t.in = nullptr;
+    t.slot = nullptr;
+    t.slot_number = no_slot;
+  }
 }
 
 void leave_this_thread() noexcept {

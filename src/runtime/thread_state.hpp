@@ -90,6 +90,13 @@ void leave_this_thread() noexcept;
 /// Leaves the implicit arena, if the thread is in one; the next use enters a new one.
 void leave_implicit_arena(thread_state& t) noexcept;
 
+/// True if the thread is in no arena but its implicit one.
+bool in_implicit_arena_or_none(const thread_state& t) noexcept;
+
+/// In the child of a fork: a thread outside tasks enters a new implicit arena at its next use; one that is in the
+/// middle of something goes on in its old arena, alone.
+void abandon_arenas_after_fork(thread_state& t) noexcept;
+
 // Around a fork: the child keeps the calling thread's record only.
 void lock_records_for_fork() noexcept;
 void unlock_records_after_fork() noexcept;

@@ -58,10 +58,19 @@ class wait_table {
     }
   }
 
-  /// In the child of a fork: nobody sleeps.
-  void forget() noexcept {
+  // Around a fork: the child forgets who sleeps, since none of them is there.
+  void lock_all() noexcept {
+    for (bucket& b : buckets_) {
+      b.lock.lock();
+    }
+  }
+  void unlock_all() noexcept {
     for (bucket& b : buckets_) {
       b.lock.unlock();
+    }
+  }
+  void forget() noexcept {
+    for (bucket& b : buckets_) {
       b.first = nullptr;
       b.sleepers.store(0, sync::relaxed);
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
@@ -107,9 +109,11 @@ void resource_manager::worker_main(worker& w) {
   char name[16];
   std::snprintf(name, sizeof name, "homing-%u", w.index);
   pthread_setname_np(pthread_self(), name);
-  if (const int error = platform::set_affinity(0, machine_.domains()[w.domain].binding); error != 0) {
+  const auto bound = platform::set_affinity(0, machine_.domains()[w.domain].binding);
+  static sync::atomic<bool> said{false};
+  if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
     platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
-                   std::strerror(error));
+                   std::strerror(bound.error_number));
   }
   thread_state& t = make_this_thread(thread_kind::worker, w.domain);
   t.manager = this;
