@@ -77,7 +77,10 @@ def table(rows: list[dict]) -> str:
 
 def markdown(result: dict) -> str:
     rows = result["rows"]
-    lines = ["# The same programs on stock oneTBB and on Homing", "",
+    same = len(set(result["libraries"].values())) == 1
+    title = "Stock oneTBB against itself: the noise" if same else \
+        "The same programs on stock oneTBB and on Homing"
+    lines = [f"# {title}", "",
              f"Made by `{result['command']}`. Both libraries ran the same binaries in turn, in random "
              "order; a time is the median of one iteration, a ratio that of the medians, with the 95% "
              "bootstrap interval over rounds; `~` marks an interval that includes 1, or one from "
