@@ -43,8 +43,8 @@ def cells(row: dict) -> tuple[str, ...]:
             ratio_text(row["cpu"]), note(row))
 
 
-def summary(rows: list[dict]) -> list[str]:
-    lines = []
+def summary(rows: list[dict], busy: bool) -> list[str]:
+    lines = ["the machine was busy when this began: wall times are doubtful, trust CPU ratios"] if busy else []
     for clock, text in (("wall", "wall"), ("cpu", "CPU")):
         values = [row[clock]["ratio"] for row in rows if row[clock] and row[clock]["ratio"]]
         if values:
@@ -91,7 +91,7 @@ def markdown(result: dict) -> str:
     options = result["options"]
     lines += [f"| pairs | {options['pairs']}, of {options['reps']} repetitions; "
               f"{options['heavy_pairs']} for heavy cases |", f"| seed | {options['seed']} |", ""]
-    lines += [f"- {line}" for line in summary(rows)]
+    lines += [f"- {line}" for line in summary(rows, result["busy"])]
     if result["failures"]:
         lines += ["", "## Failures", "", "```", *failure_lines(result["failures"]), "```"]
     lines += ["", "| " + " | ".join(HEADER) + " |", "|---|--:|--:|--:|---|---|---|"]
