@@ -149,8 +149,7 @@ int main(int count, char** arguments) {
     ++rounds;
     if (s.verbose) {
       const std::chrono::duration<double, std::milli> took = clock::now() - start;
-      std::printf("%-12s 0x%llx %.0f ms\n", scenario.name, static_cast<unsigned long long>(r.seed),
-                  took.count());
+      std::printf("%-12s 0x%llx %.0f ms\n", scenario.name, static_cast<unsigned long long>(r.seed), took.count());
       std::fflush(stdout);
     }
   }

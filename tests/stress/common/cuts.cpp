@@ -99,7 +99,8 @@ void cut_construct(const node& n) {
     case 2:
       if (may_throw) return reused_group(n, items);
       break;
-    default: break;
+    default:
+      break;
   }
   if (may_throw) return throwing_loop(n, items);
   cancelled_loop(n, items, tbb::task_group_context::bound);

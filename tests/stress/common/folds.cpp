@@ -40,9 +40,8 @@ void reduce(const node& n, std::size_t items, bool deterministic) {
       return tbb::parallel_deterministic_reduce(range, std::uint64_t{0}, body, std::plus<>{});
     });
   }
-  check_sum(n, items, "parallel_reduce", [](auto range, auto body) {
-    return tbb::parallel_reduce(range, std::uint64_t{0}, body, std::plus<>{});
-  });
+  check_sum(n, items, "parallel_reduce",
+            [](auto range, auto body) { return tbb::parallel_reduce(range, std::uint64_t{0}, body, std::plus<>{}); });
 }
 
 void scan(const node& n, std::size_t items) {
@@ -86,8 +85,7 @@ void sort(const node& n, std::size_t items) {
 }
 
 tbb::filter_mode random_mode(rng& random) {
-  constexpr tbb::filter_mode modes[] = {tbb::filter_mode::parallel,
-                                        tbb::filter_mode::serial_in_order,
+  constexpr tbb::filter_mode modes[] = {tbb::filter_mode::parallel, tbb::filter_mode::serial_in_order,
                                         tbb::filter_mode::serial_out_of_order};
   return modes[random.below(3)];
 }
@@ -102,15 +100,15 @@ void pipeline(const node& n, std::size_t items) {
   std::size_t consumed = 0;
   std::atomic<int> in_serial{0};
   const tbb::filter_mode modes[] = {random_mode(random), random_mode(random)};
-  const auto source = tbb::make_filter<void, std::size_t>(
-      tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> std::size_t {
-        if (produced == items) {
-          control.stop();
-          return 0;
-        }
-        note_progress();
-        return produced++;
-      });
+  const auto source = tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order,
+                                                          [&](tbb::flow_control& control) -> std::size_t {
+                                                            if (produced == items) {
+                                                              control.stop();
+                                                              return 0;
+                                                            }
+                                                            note_progress();
+                                                            return produced++;
+                                                          });
   const auto stage = [&](ledger& books, tbb::filter_mode mode, std::size_t salt) {
     return tbb::make_filter<std::size_t, std::size_t>(mode, [&books, &n, salt](std::size_t i) {
       const ledger::entry entry(books, i);
@@ -118,17 +116,15 @@ void pipeline(const node& n, std::size_t items) {
       return i;
     });
   };
-  const auto sink =
-      tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, [&](std::size_t i) {
-        const ledger::entry entry(last, i);
-        require(in_serial.fetch_add(1, std::memory_order_relaxed) == 0, "pipeline: a serial stage ran twice at once");
-        require(i == consumed++, "pipeline: an in-order stage saw an item out of order");
-        in_serial.fetch_sub(1, std::memory_order_relaxed);
-      });
+  const auto sink = tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, [&](std::size_t i) {
+    const ledger::entry entry(last, i);
+    require(in_serial.fetch_add(1, std::memory_order_relaxed) == 0, "pipeline: a serial stage ran twice at once");
+    require(i == consumed++, "pipeline: an in-order stage saw an item out of order");
+    in_serial.fetch_sub(1, std::memory_order_relaxed);
+  });
   const auto tokens = static_cast<std::size_t>(random.between(1, 8));
   run_checked(n, last, "parallel_pipeline", [&] {
-    tbb::parallel_pipeline(tokens, source & stage(first, modes[0], 1) &
-                                       stage(second, modes[1], 2) & sink);
+    tbb::parallel_pipeline(tokens, source & stage(first, modes[0], 1) & stage(second, modes[1], 2) & sink);
   });
   require(first.quiet() && second.quiet(), "pipeline: returned while a stage was still running");
 }
@@ -139,11 +135,16 @@ void fold_construct(const node& n) {
   rng random(n.seed);
   const auto items = static_cast<std::size_t>(random.between(1, n.width));
   switch (random.below(5)) {
-    case 0: return reduce(n, items, false);
-    case 1: return reduce(n, items, true);
-    case 2: return scan(n, items * 16);
-    case 3: return sort(n, items);
-    default: return sort(n, items * 500);
+    case 0:
+      return reduce(n, items, false);
+    case 1:
+      return reduce(n, items, true);
+    case 2:
+      return scan(n, items * 16);
+    case 3:
+      return sort(n, items);
+    default:
+      return sort(n, items * 500);
   }
 }
 

@@ -24,11 +24,21 @@ void mixed_group(const node& n, std::size_t items) {
       // A wait also waits for the tasks of handles not yet run: nothing may be kept by then.
       if (kept && random.one_in(2)) group.run(std::move(kept));
       switch (kept ? 4 : random.below(5)) {
-        case 0: group.run(group.defer(body)); break;
-        case 1: group.run_and_wait(body); break;
-        case 2: group.run_and_wait(group.defer(body)); break;
-        case 3: kept = group.defer(body); break;
-        default: group.run(body); break;
+        case 0:
+          group.run(group.defer(body));
+          break;
+        case 1:
+          group.run_and_wait(body);
+          break;
+        case 2:
+          group.run_and_wait(group.defer(body));
+          break;
+        case 3:
+          kept = group.defer(body);
+          break;
+        default:
+          group.run(body);
+          break;
       }
     }
     if (kept) group.run(std::move(kept));
@@ -124,8 +134,7 @@ void small_graph(const node& n, std::size_t items) {
   const flow::node_priority_t priority =
       (n.features & feature_critical) != 0 ? flow::node_priority_t(2) : flow::no_priority;
   flow::function_node<std::size_t, std::size_t> left(graph, limit, stage(left_books, 1), priority);
-  flow::function_node<std::size_t, std::size_t> right(graph, flow::unlimited,
-                                                      stage(right_books, 2));
+  flow::function_node<std::size_t, std::size_t> right(graph, flow::unlimited, stage(right_books, 2));
   using pair = std::tuple<std::size_t, std::size_t>;
   flow::join_node<pair, flow::queueing> join(graph);
   std::atomic<std::size_t> sum{0};
@@ -182,13 +191,15 @@ void group_construct(const node& n) {
   rng random(n.seed);
   const auto items = static_cast<std::size_t>(random.between(1, n.width));
   switch (random.below(4)) {
-    case 0: return mixed_group(n, items);
-    case 1: return growing_group(n, items);
-    case 2: return chained_group(n, items);
+    case 0:
+      return mixed_group(n, items);
+    case 1:
+      return growing_group(n, items);
+    case 2:
+      return chained_group(n, items);
     default: {
       ledger books(items * 8);
-      return run_checked(n, books, "nested task_groups",
-                         [&] { nested_groups(n, books, 0, books.size()); });
+      return run_checked(n, books, "nested task_groups", [&] { nested_groups(n, books, 0, books.size()); });
     }
   }
 }

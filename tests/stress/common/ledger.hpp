@@ -33,8 +33,7 @@ class ledger {
       books_.running_.fetch_add(1, std::memory_order_relaxed);
       if (item >= books_.size_) fail("an item that does not exist ran: " + std::to_string(item));
       if (books_.ran_[item].fetch_add(1, std::memory_order_relaxed) != 0) {
-        fail("item " + std::to_string(item) + " of " + std::to_string(books_.size_) +
-             " ran twice");
+        fail("item " + std::to_string(item) + " of " + std::to_string(books_.size_) + " ran twice");
       }
       note_progress();
     }

@@ -117,8 +117,7 @@ void invoke_three(const node& n) {
       run_node(n.child(i));
     };
   };
-  run_checked(n, books, "parallel_invoke",
-              [&] { tbb::parallel_invoke(item(0), item(1), item(2)); });
+  run_checked(n, books, "parallel_invoke", [&] { tbb::parallel_invoke(item(0), item(1), item(2)); });
 }
 
 }  // namespace
@@ -127,16 +126,26 @@ void loop_construct(const node& n) {
   rng random(n.seed);
   const auto items = static_cast<std::size_t>(random.between(1, n.width));
   switch (random.below(10)) {
-    case 0: return plain_loop(n, items, tbb::simple_partitioner{}, "parallel_for(simple)");
-    case 1: return plain_loop(n, items, tbb::auto_partitioner{}, "parallel_for(auto)");
-    case 2: return plain_loop(n, items, tbb::static_partitioner{}, "parallel_for(static)");
-    case 3: return replayed_loop(n, items);
-    case 4: return flat_loop(n, items);
-    case 5: return square_loop(n, items / 3 + 1);
-    case 6: return cube_loop(n, 4);
-    case 7: return feeding_loop(n, items);
-    case 8: return each_loop(n, items);
-    default: return invoke_three(n);
+    case 0:
+      return plain_loop(n, items, tbb::simple_partitioner{}, "parallel_for(simple)");
+    case 1:
+      return plain_loop(n, items, tbb::auto_partitioner{}, "parallel_for(auto)");
+    case 2:
+      return plain_loop(n, items, tbb::static_partitioner{}, "parallel_for(static)");
+    case 3:
+      return replayed_loop(n, items);
+    case 4:
+      return flat_loop(n, items);
+    case 5:
+      return square_loop(n, items / 3 + 1);
+    case 6:
+      return cube_loop(n, 4);
+    case 7:
+      return feeding_loop(n, items);
+    case 8:
+      return each_loop(n, items);
+    default:
+      return invoke_three(n);
   }
 }
 

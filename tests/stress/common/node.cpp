@@ -42,9 +42,15 @@ void run_leaf(const node& n) {
   rng random(n.seed);
   note_progress();
   switch (random.below(8)) {
-    case 0: burn(random.below(20000)); break;
-    case 1: std::this_thread::yield(); break;
-    default: burn(random.below(500)); break;
+    case 0:
+      burn(random.below(20000));
+      break;
+    case 1:
+      std::this_thread::yield();
+      break;
+    default:
+      burn(random.below(500));
+      break;
   }
   if ((n.features & feature_suspend) != 0 && random.one_in(12)) {
     suspend_once(*n.env->helper, random.next());

@@ -68,8 +68,8 @@ struct node {
   environment* env = nullptr;
   std::uint64_t seed = 0;
   unsigned features = feature_all;
-  int depth = 0;            // levels that may be nested inside
-  int width = 1;            // the most items of a construct
+  int depth = 0;  // levels that may be nested inside
+  int width = 1;  // the most items of a construct
   std::size_t first_shared_arena = 0;
   const cut_scope* scope = nullptr;
 
@@ -102,8 +102,8 @@ void run_checked(const node& n, const ledger& books, const char* name, Algorithm
   }
   if (!books.quiet()) fail(std::string(name) + ": returned while items were still running");
   if (!books.complete() && !n.may_be_incomplete()) {
-    fail(std::string(name) + ": lost items: " + std::to_string(books.ran()) + " of " +
-         std::to_string(books.size()) + " ran");
+    fail(std::string(name) + ": lost items: " + std::to_string(books.ran()) + " of " + std::to_string(books.size()) +
+         " ran");
   }
 }
 

@@ -51,14 +51,13 @@ char thread_state(const std::string& folder) {
 
 void print_backtraces() {
   const std::string pid = std::to_string(getpid());
-  const char* arguments[] = {"gdb", "-batch", "-nx", "-p", pid.c_str(), "-ex", "set width 0", "-ex",
-                             "thread apply all backtrace 80", nullptr};
+  const char* arguments[] = {
+      "gdb", "-batch", "-nx", "-p", pid.c_str(), "-ex", "set width 0", "-ex", "thread apply all backtrace 80", nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, "gdb", &actions, nullptr,
-                                 const_cast<char* const*>(arguments), environ);
+  const int error = posix_spawnp(&child, "gdb", &actions, nullptr, const_cast<char* const*>(arguments), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     std::fprintf(stderr, "(no backtraces: gdb: %s)\n", std::strerror(error));
@@ -71,8 +70,7 @@ void print_backtraces() {
 }  // namespace
 
 void note_progress() noexcept {
-  thread_local const unsigned slot =
-      next_slot.fetch_add(1, std::memory_order_relaxed) % progress_slots;
+  thread_local const unsigned slot = next_slot.fetch_add(1, std::memory_order_relaxed) % progress_slots;
   progress[slot].count.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -95,9 +93,8 @@ void print_threads() noexcept {
     while (const dirent* entry = readdir(tasks)) {
       if (entry->d_name[0] == '.') continue;
       const std::string folder = std::string("/proc/self/task/") + entry->d_name;
-      std::fprintf(stderr, "thread %s  %s  state %c  wchan %s\n", entry->d_name,
-                   read_line(folder + "/comm").c_str(), thread_state(folder),
-                   read_line(folder + "/wchan").c_str());
+      std::fprintf(stderr, "thread %s  %s  state %c  wchan %s\n", entry->d_name, read_line(folder + "/comm").c_str(),
+                   thread_state(folder), read_line(folder + "/wchan").c_str());
     }
     closedir(tasks);
   }
@@ -113,8 +110,8 @@ void fail(const std::string& what) noexcept {
   std::fprintf(stderr,
                "\nstress: FAILED: %s\n"
                "stress: replay with: --scenario %s --seed 0x%llx --threads %d\n",
-               what.c_str(), round_name.load(),
-               static_cast<unsigned long long>(round_seed.load()), round_threads.load());
+               what.c_str(), round_name.load(), static_cast<unsigned long long>(round_seed.load()),
+               round_threads.load());
   print_threads();
   std::fflush(stderr);
   std::abort();

@@ -16,9 +16,7 @@ inline std::uint64_t mix(std::uint64_t x) noexcept {
 }
 
 /// The seed of the `index`-th child of something seeded with `seed`.
-inline std::uint64_t derive(std::uint64_t seed, std::uint64_t index) noexcept {
-  return mix(seed ^ mix(index + 1));
-}
+inline std::uint64_t derive(std::uint64_t seed, std::uint64_t index) noexcept { return mix(seed ^ mix(index + 1)); }
 
 /// A small generator (splitmix64). Not shared between threads.
 class rng {

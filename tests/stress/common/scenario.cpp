@@ -22,19 +22,16 @@ const std::vector<scenario>& all_scenarios() {
   static const std::vector<scenario> list = {
       {"loops", "nested loops run every item once", one_tree<feature_loop>},
       {"folds", "reduce, scan and sort give the serial result", one_tree<plain>},
-      {"pipelines", "stages see every item once, in order where asked",
-       one_tree<plain | feature_pipeline>},
+      {"pipelines", "stages see every item once, in order where asked", one_tree<plain | feature_pipeline>},
       {"groups", "no task of a group is lost", one_tree<feature_group>},
       {"graphs", "no message of a flow graph is lost", one_tree<plain | feature_graph | feature_critical>},
-      {"arenas", "arenas that come and go, nested and shared",
-       one_tree<plain | feature_arena | feature_enqueue>},
-      {"isolation", "no task of outside runs inside isolate()",
-       one_tree<plain | feature_isolate | feature_arena>},
+      {"arenas", "arenas that come and go, nested and shared", one_tree<plain | feature_arena | feature_enqueue>},
+      {"isolation", "no task of outside runs inside isolate()", one_tree<plain | feature_isolate | feature_arena>},
       {"cancel", "a cancelled construct ends quiet, the others complete",
        one_tree<plain | feature_cancel | feature_arena>},
       {"exceptions", "an exception arrives once, when nothing runs any more",
-       one_tree<plain | feature_throw | feature_cancel | feature_pipeline | feature_graph |
-                feature_critical | feature_arena>},
+       one_tree<plain | feature_throw | feature_cancel | feature_pipeline | feature_graph | feature_critical |
+                feature_arena>},
       {"suspend", "every suspended task goes on once",
        one_tree<plain | feature_suspend | feature_isolate | feature_arena>},
       {"nest", "everything inside everything", one_tree<feature_all>},
@@ -55,7 +52,8 @@ const std::vector<scenario>& all_scenarios() {
 
 unsigned allowed_features(const round& r, unsigned features) {
   const bool suspends = (features & feature_suspend) != 0;
-  return r.rules == rules::stock && suspends ? features & ~feature_critical : features;
+  const bool is_limited = r.rules == rules::stock && suspends;
+  return is_limited ? features & ~(feature_critical | feature_control) : features;
 }
 
 round_environment::round_environment(const round& r, unsigned features) {
@@ -67,8 +65,8 @@ round_environment::round_environment(const round& r, unsigned features) {
   const int count = random.between(1, 3);
   for (int i = 0; i < count; ++i) {
     const int concurrency = random.between(2, r.threads < 2 ? 2 : r.threads);
-    env_.shared_arenas.push_back(std::make_unique<tbb::task_arena>(
-        concurrency, static_cast<unsigned>(random.below(2))));
+    env_.shared_arenas.push_back(
+        std::make_unique<tbb::task_arena>(concurrency, static_cast<unsigned>(random.below(2))));
   }
 }
 
@@ -85,7 +83,8 @@ void run_tree(environment& env, std::uint64_t seed, unsigned features) {
     for (std::size_t i = 0; i < 3; ++i) run_node(root.child(i));
   };
   switch (random.below(3)) {
-    case 0: return run();
+    case 0:
+      return run();
     case 1: {
       tbb::task_arena everybody(env.threads);
       return everybody.execute(run);

@@ -3,7 +3,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_scheduler_observer.h>
 
-#include "../common/scenario.hpp"
+#include "common/scenario.hpp"
 
 namespace stress {
 namespace {
@@ -12,9 +12,7 @@ namespace {
 class short_observer : public tbb::task_scheduler_observer {
  public:
   short_observer() { observe(true); }
-  explicit short_observer(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) {
-    observe(true);
-  }
+  explicit short_observer(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) { observe(true); }
   ~short_observer() override {
     observe(false);
     live_ = false;
@@ -72,8 +70,7 @@ void changing_controls(const round& r) {
       while (working > 0) {
         const auto value = static_cast<std::size_t>(own.between(1, 2 * r.threads));
         const tbb::global_control control(tbb::global_control::max_allowed_parallelism, value);
-        require(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism) <=
-                    value,
+        require(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism) <= value,
                 "global_control: the least value must hold");
         if (own.one_in(2)) {
           const tbb::global_control second(tbb::global_control::max_allowed_parallelism,
@@ -130,7 +127,9 @@ void changing_observers(const round& r) {
             counted_loop(arena, items);
           });
           break;
-        default: counted_loop(arena, items); break;
+        default:
+          counted_loop(arena, items);
+          break;
       }
     }
   });

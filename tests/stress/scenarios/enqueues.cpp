@@ -1,14 +1,13 @@
 // Scenarios of enqueued tasks, for which nobody waits in the library.
 #include <tbb/parallel_for.h>
 
-#include "../common/scenario.hpp"
+#include "common/scenario.hpp"
 
 namespace stress {
 namespace {
 
 tbb::task_arena::priority priority_of(int level) {
-  constexpr tbb::task_arena::priority priorities[] = {tbb::task_arena::priority::low,
-                                                      tbb::task_arena::priority::normal,
+  constexpr tbb::task_arena::priority priorities[] = {tbb::task_arena::priority::low, tbb::task_arena::priority::normal,
                                                       tbb::task_arena::priority::high};
   return priorities[level];
 }
@@ -37,8 +36,7 @@ void enqueue_and_leave(const round& r) {
   run_threads(threads, [&](int t) {
     rng own(derive(r.seed, static_cast<std::uint64_t>(t)));
     for (int a = 0; a < arenas; ++a) {
-      tbb::task_arena arena(own.between(1, r.threads), static_cast<unsigned>(own.below(2)),
-                            priority_of(own.below(3)));
+      tbb::task_arena arena(own.between(1, r.threads), static_cast<unsigned>(own.below(2)), priority_of(own.below(3)));
       for (int i = 0; i < tasks; ++i) arena.enqueue(task);
     }
     for (int i = 0; i < tasks; ++i) tbb::this_task_arena::enqueue(task);
@@ -54,8 +52,7 @@ void priority_arenas(const round& r) {
   constexpr int levels = 3;
   std::vector<std::unique_ptr<tbb::task_arena>> arenas;
   for (int level = 0; level < levels; ++level) {
-    arenas.push_back(
-        std::make_unique<tbb::task_arena>(random.between(2, r.threads), 1, priority_of(level)));
+    arenas.push_back(std::make_unique<tbb::task_arena>(random.between(2, r.threads), 1, priority_of(level)));
   }
   const int threads = random.between(3, 9);
   constexpr int tasks = 60;

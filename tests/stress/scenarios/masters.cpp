@@ -1,7 +1,7 @@
 // Scenarios with many application threads, more than CPUs and more than slots.
 #include <tbb/parallel_for.h>
 
-#include "../common/scenario.hpp"
+#include "common/scenario.hpp"
 
 namespace stress {
 
@@ -10,9 +10,8 @@ void trees_of_threads(const round& r) {
   const unsigned wanted = random.one_in(3) ? feature_all & ~feature_suspend : feature_all;
   const unsigned features = allowed_features(r, wanted);
   round_environment env(r, features);
-  run_threads(random.between(2, 6), [&](int i) {
-    run_tree(env.get(), derive(r.seed, static_cast<std::uint64_t>(i)), features);
-  });
+  run_threads(random.between(2, 6),
+              [&](int i) { run_tree(env.get(), derive(r.seed, static_cast<std::uint64_t>(i)), features); });
 }
 
 /// Generations of threads that do one small thing with the library, and end.
@@ -32,8 +31,9 @@ void short_lived_masters(const round& r) {
       n.width = 6;
       n.seed = own.next();
       switch (own.below(4)) {
-        case 0: break;  // never touches the library
-        case 1: {       // a thread started by a thread
+        case 0:
+          break;   // never touches the library
+        case 1: {  // a thread started by a thread
           ledger books(1);
           tbb::task_group group;
           std::thread spawner([&] {
@@ -47,7 +47,8 @@ void short_lived_masters(const round& r) {
           require(books.complete(), "a thread that spawned and waited lost its task");
           break;
         }
-        default: run_node(n);
+        default:
+          run_node(n);
       }
     });
   }

@@ -4,7 +4,7 @@
 #include <tbb/parallel_for.h>
 #include <unistd.h>
 
-#include "../common/scenario.hpp"
+#include "common/scenario.hpp"
 
 namespace stress {
 namespace {

@@ -2,7 +2,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_group.h>
 
-#include "../common/scenario.hpp"
+#include "common/scenario.hpp"
 
 namespace stress {
 
@@ -42,9 +42,7 @@ void suspended_masters(const round& r) {
   run_threads(random.between(1, 6), [&](int t) {
     rng own(derive(r.seed, static_cast<std::uint64_t>(t)));
     const std::thread::id self = std::this_thread::get_id();
-    const auto check_thread = [&self](const char* what) {
-      require(std::this_thread::get_id() == self, what);
-    };
+    const auto check_thread = [&self](const char* what) { require(std::this_thread::get_id() == self, what); };
     for (int i = 0; i < 6; ++i) {
       const std::uint64_t seed = own.next();
       switch (own.below(4)) {
@@ -53,16 +51,12 @@ void suspended_masters(const round& r) {
           check_thread("suspend outside of tasks came back on another thread");
           break;
         case 1:
-          tbb::parallel_for(0, 8, [&](int item) {
-            suspend_once(helper, seed + static_cast<std::uint64_t>(item));
-          });
+          tbb::parallel_for(0, 8, [&](int item) { suspend_once(helper, seed + static_cast<std::uint64_t>(item)); });
           check_thread("parallel_for came back on another thread");
           break;
         case 2:
           shared.execute([&] {
-            tbb::parallel_for(0, 8, [&](int item) {
-              suspend_once(helper, seed + static_cast<std::uint64_t>(item));
-            });
+            tbb::parallel_for(0, 8, [&](int item) { suspend_once(helper, seed + static_cast<std::uint64_t>(item)); });
           });
           check_thread("execute came back on another thread");
           break;
