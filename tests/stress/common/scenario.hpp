@@ -23,7 +23,6 @@ struct scenario {
   const char* name;
   const char* property;  // what it shows, for --list
   void (*run)(const round&);
-  bool stock_fails = false;  // left out under rules::stock
 };
 
 /// All scenarios, in the order of --list.
