@@ -1,8 +1,9 @@
 // The random program: which construct a node becomes, and what a leaf does.
 #include "node.hpp"
 
-#include <chrono>
 #include <thread>
+
+#include "burn.hpp"
 
 namespace stress {
 namespace {
@@ -21,11 +22,6 @@ constexpr choice choices[] = {
     {feature_cancel, 2, cut_construct},        {feature_throw, 2, cut_construct},
     {feature_observer, 1, observer_construct}, {feature_control, 1, control_construct},
 };
-
-void burn(int steps) {
-  volatile int sink = 0;
-  for (int i = 0; i < steps; ++i) sink = sink + i;
-}
 
 /// Cuts a random enclosing scope short.
 void cut_something(const node& n, rng& random) {

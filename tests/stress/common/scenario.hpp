@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "burn.hpp"
 #include "node.hpp"
 
 namespace stress {

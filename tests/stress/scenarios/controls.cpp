@@ -45,8 +45,7 @@ void counted_loop(tbb::task_arena& arena, std::size_t items) {
         [&](const tbb::blocked_range<std::size_t>& range) {
           for (std::size_t i = range.begin(); i != range.end(); ++i) {
             const ledger::entry entry(books, i);
-            for (volatile int spin = 0; spin < 200; spin = spin + 1) {
-            }
+            burn(200);
           }
         },
         tbb::simple_partitioner{});

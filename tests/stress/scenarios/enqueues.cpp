@@ -72,8 +72,7 @@ void priority_arenas(const round& r) {
       own.execute([&] {
         tbb::parallel_for(std::size_t{0}, std::size_t{8}, [&](std::size_t k) {
           const ledger::entry entry(looped, item * 8 + k);
-          for (volatile int spin = 0; spin < 1000; spin = spin + 1) {
-          }
+          burn(1000);
         });
       });
     }

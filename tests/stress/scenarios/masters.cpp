@@ -77,8 +77,7 @@ void crowded_arena(const round& r) {
           require(inside.fetch_add(1) < slots, "more bodies at once than an arena has slots");
           const int index = tbb::this_task_arena::current_thread_index();
           require(index >= 0 && index < slots, "execute: the thread's index is out of range");
-          for (volatile int spin = 0; spin < 300; spin = spin + 1) {
-          }
+          burn(300);
           inside.fetch_sub(1);
           tbb::parallel_for(0, 4, [](int) { note_progress(); });
           if (item % 7 == 3) throw item;

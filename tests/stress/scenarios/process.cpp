@@ -17,8 +17,7 @@ bool loop_is_complete(int threads, std::size_t items) {
   arena.execute([&] {
     tbb::parallel_for(std::size_t{0}, items, [&](std::size_t i) {
       const ledger::entry entry(books, i);
-      for (volatile int spin = 0; spin < 2000; spin = spin + 1) {
-      }
+      burn(2000);
     });
   });
   return books.complete();
