@@ -33,6 +33,7 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 @dataclass
 class CaseResult:
     name: str
+    line: int  # of its TEST_CASE
     outcome: str  # "passed", "failed", "hung", "crashed"
     seconds: float = 0.0
     details: list[str] = field(default_factory=list)
@@ -163,7 +164,7 @@ def _parse(lines: list[str]) -> list[CaseResult]:
         if start := _CASE_START.search(line):
             if 'skipped="true"' in line:
                 continue
-            current = CaseResult(html.unescape(start[1]), "crashed")
+            current = CaseResult(html.unescape(start[1]), int(start[3]), "crashed")
             cases.append(current)
         elif current is None:
             continue

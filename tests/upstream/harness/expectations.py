@@ -25,6 +25,10 @@ class CaseRule:
     outcome: str  # "skip": never started; "may_fail": started, either result is fine
     when: str  # "always", "topology" (a made-up machine), "real", "headers" (not 2021.8's own)
     reason: str
+    line: int | None = None  # of the TEST_CASE, where two cases of a program share a name
+
+    def covers(self, name: str, line: int) -> bool:
+        return self.name == name and self.line in (None, line)
 
 
 @dataclass
@@ -83,11 +87,13 @@ def load(path: Path, test_folder: Path) -> Expectations:
         _known(programs, name).cases = count
     for entry in data.get("case", []):
         rule = CaseRule(entry["name"], entry["outcome"], entry.get("when", "always"),
-                        entry["reason"])
+                        entry["reason"], entry.get("line"))
         if rule.outcome not in ("skip", "may_fail"):
             raise ExpectationError(f"case {rule.name!r}: unknown outcome {rule.outcome!r}")
         if rule.when not in ("always", "topology", "real", "headers"):
             raise ExpectationError(f"case {rule.name!r}: unknown condition {rule.when!r}")
+        if rule.outcome == "skip" and rule.line is not None:
+            raise ExpectationError(f"case {rule.name!r}: doctest can't skip by line")
         _known(programs, entry["program"]).rules.append(rule)
 
     conformance = [name for name in programs if name.startswith("conformance_")]

@@ -41,12 +41,13 @@ def judge_build(program: Program, build: BuildResult) -> Verdict:
 def judge_run(verdict: Verdict, run: RunResult, rules: list[CaseRule], count_cases: bool) -> None:
     """Adds what the run says about the verdict that the build began."""
     verdict.run = run
-    may_fail = {rule.name: rule.reason for rule in rules if rule.outcome == "may_fail"}
+    may_fail = [rule for rule in rules if rule.outcome == "may_fail"]
     bad = [case for case in run.cases if case.outcome != "passed"]
     for case in bad:
         text = _describe(case)
-        if case.name in may_fail:
-            verdict.tolerated.append(f"{text} (expected: {may_fail[case.name]})")
+        rule = next((rule for rule in may_fail if rule.covers(case.name, case.line)), None)
+        if rule is not None:
+            verdict.tolerated.append(f"{text} (expected: {rule.reason})")
         else:
             verdict.complaints.append(text)
     ended_by_case = bool(bad) and bad[-1].outcome in ("hung", "crashed")
