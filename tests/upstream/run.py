@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness import expectations, report, source
 from harness.build import Builder
-from harness.execute import run_program
+from harness.execute import loaded_library, run_program
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -136,6 +136,10 @@ def run_built(options: argparse.Namespace, screen: report.Screen,
               verdicts: list[report.Verdict], library: Path, build: Path, label: str) -> None:
     """Runs what was built, one program at a time: the tests want the machine for themselves."""
     runnable = [v for v in verdicts if v.build is not None and v.build.binary is not None]
+    if runnable and runnable[0].build is not None and runnable[0].build.binary is not None:
+        loaded = loaded_library(runnable[0].build.binary, library)
+        if loaded != library.resolve():
+            raise FileNotFoundError(f"programs would load {loaded} instead of {library}")
     for index, verdict in enumerate(runnable, 1):
         program = verdict.program
         rules = program.active_rules(bool(options.topology), label == "2021")

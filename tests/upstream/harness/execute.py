@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .expectations import CaseRule, Program
 
-RESTARTS_MAX = 8
+RESTARTS_MAX = 4
 GDB_TIME_LIMIT_SECONDS = 60
 
 _CASE_START = re.compile(r'<TestCase name="([^"]*)" filename="([^"]*)" line="(\d+)"')
@@ -72,6 +72,14 @@ def run_program(binary: Path, program: Program, rules: list[CaseRule], library: 
             break
     total.seconds = time.monotonic() - started
     return total
+
+
+def loaded_library(binary: Path, library: Path) -> Path | None:
+    """The libtbb.so.12 that the loader gives the binary when it is run with `library`."""
+    environment = {**_environment(library, ""), "LD_TRACE_LOADED_OBJECTS": "1"}
+    listing = subprocess.run([str(binary)], env=environment, capture_output=True, text=True).stdout
+    found = re.search(r"libtbb\.so\.12 => (\S+)", listing)
+    return Path(found[1]).resolve() if found else None
 
 
 def _skips(rules: list[CaseRule]) -> int:
@@ -134,10 +142,9 @@ def _run_once(command: list[str], environment: dict[str, str], scratch: Path,
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
-    try:
+    """Ends the program and its children if it still runs, and takes its exit status."""
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
