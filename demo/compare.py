@@ -28,13 +28,15 @@ class Counts:
 
 @dataclass
 class Verdict:
-    """All that is known of one program. `problems` is empty if every run worked and agreed."""
+    """All that is known of one program. `problems` is empty if every run worked, agreed and was counted."""
 
     program: Program
     stock_s: list[float] = field(default_factory=list)
     ours_s: list[float] = field(default_factory=list)
     values: int = 0
-    runs_compared: int = 0
+    cpu_ratios: list[float] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
     real: Counts | None = None
     virtual: Counts | None = None
     problems: list[str] = field(default_factory=list)
@@ -43,6 +45,12 @@ class Verdict:
     def ratios(self) -> list[float]:
         """Ours over stock, pair by pair: below 1 is faster than stock."""
         return [ours / stock for ours, stock in zip(self.ours_s, self.stock_s, strict=True)]
+
+    def same_output(self, where: str) -> bool | None:
+        """Whether every run there (`stock`, `homing`, `virtual`) agreed with the first; None if none was compared."""
+        if where in self.differing:
+            return False
+        return True if where in self.compared else None
 
     @property
     def ratio(self) -> float | None:
@@ -78,7 +86,7 @@ class _Comparison:
 
     def run(self, library: Library, *, virtual: bool = False) -> Run | None:
         """Runs once and compares; a run that failed or differs is noted in the verdict, and None returned."""
-        where = f"{library.name}, virtual machine" if virtual else library.name
+        where = "virtual" if virtual else library.name
         run = run_once(
             self.verdict.program, library, self._inputs, self._scratch / library.name,
             threads=VIRTUAL_CPUS if virtual else self._threads,
@@ -93,9 +101,10 @@ class _Comparison:
         wrong = differences(self._reference.results, run.results)
         if wrong:
             more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-            self._problem(f"results differ on {where}: {'; '.join(wrong[:3])}{more}", run)
+            self.verdict.differing.append(where)
+            self._problem(f"on {where}, results differ from the first run's: {'; '.join(wrong[:3])}{more}", run)
             return None
-        self.verdict.runs_compared += 1
+        self.verdict.compared.append(where)
         if library.name != "stock":
             try:
                 counts = _counts(run, virtual=virtual)
@@ -109,7 +118,9 @@ class _Comparison:
         return run
 
     def _problem(self, what: str, run: Run) -> None:
-        self.verdict.problems.append(f"{what}\n    to see it: {run.command}")
+        problem = f"{what}\n    to see it: {run.command}"
+        if problem not in self.verdict.problems:
+            self.verdict.problems.append(problem)
 
 
 def compare(program: Program, stock: Library, ours: Library, inputs: Path, scratch: Path, *, threads: int, pairs: int,
@@ -130,6 +141,7 @@ def compare(program: Program, stock: Library, ours: Library, inputs: Path, scrat
         if runs["stock"] and runs["homing"]:
             comparison.verdict.stock_s.append(runs["stock"].seconds)
             comparison.verdict.ours_s.append(runs["homing"].seconds)
+            comparison.verdict.cpu_ratios.append(runs["homing"].cpu_seconds / runs["stock"].cpu_seconds)
     say("on a made-up machine")
     comparison.run(ours, virtual=True)
     return comparison.verdict

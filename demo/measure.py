@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -19,17 +21,22 @@ LIMIT_S = 120
 
 @dataclass
 class Run:
-    """What one run gave. `failure` is set, and nothing else is to be trusted, if it did not work."""
+    """What one run gave. `failure` is set, and nothing else is to be trusted, if it did not work.
+
+    `cpu_seconds` is the whole process's CPU time, all threads together, also where `seconds` is of a part.
+    """
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     results: Results = field(default_factory=dict)
     reports: list[dict] = field(default_factory=list)
     failure: str | None = None
     command: str = ""
 
 
-def _start(argv: list[str], env: dict[str, str], folder: Path, out: Path) -> str | None:
-    """Runs one command to its end; returns what went wrong, or None."""
+def _start(argv: list[str], env: dict[str, str], folder: Path, out: Path) -> tuple[float, str | None]:
+    """Runs one command to its end; returns its CPU time in seconds and what went wrong, or None."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with out.open("wb") as stdout, out.with_suffix(".err").open("wb") as stderr:
         process = subprocess.Popen(argv, cwd=folder, env=env, stdout=stdout, stderr=stderr,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
@@ -38,16 +45,18 @@ def _start(argv: list[str], env: dict[str, str], folder: Path, out: Path) -> str
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return f"did not end in {LIMIT_S} s"
+            return 0.0, f"did not end in {LIMIT_S} s"
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     if code == 0:
-        return None
+        return cpu, None
     said = out.with_suffix(".err").read_text(errors="replace").strip().splitlines()
     how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return how + (f": {said[-1][:200]}" if said else "")
+    return cpu, how + (f": {said[-1][:200]}" if said else "")
 
 
 def run_once(program: Program, library: Library, inputs: Path, scratch: Path, *, threads: int,
@@ -57,15 +66,19 @@ def run_once(program: Program, library: Library, inputs: Path, scratch: Path, *,
     scratch.mkdir(parents=True)
     place = Place(inputs=inputs, out=scratch, threads=threads, libtbb=library.file)
     run = Run()
+    commands: list[str] = []
     try:
         for index, step in enumerate(program.steps(place)):
             report = scratch / f"report{index}.json"
             env = library.environment(scratch, extra | step.env | {"HOMING_REPORT": str(report)})
             shown = {name: env[name] for name in ("LD_LIBRARY_PATH", *extra, *step.env)}
-            run.command = " ".join([*(f"{name}='{value}'" for name, value in shown.items()), *step.argv])
+            commands.append(" ".join([*(f"{name}={shlex.quote(value)}" for name, value in shown.items()),
+                                      shlex.join(step.argv)]))
+            run.command = " && ".join([f"cd {shlex.quote(str(scratch))}", *commands])
             start = time.perf_counter()
-            problem = _start(step.argv, env, scratch, scratch / f"stdout{index}")
+            cpu, problem = _start(step.argv, env, scratch, scratch / f"stdout{index}")
             run.seconds += time.perf_counter() - start
+            run.cpu_seconds += cpu
             if problem:
                 raise Failure(problem)
             library.check_loaded(scratch)

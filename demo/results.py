@@ -37,12 +37,16 @@ def parse_lines(text: str) -> Results:
     return results
 
 
+def checksum(data: bytes) -> str:
+    """The SHA-256 of data that must not be empty."""
+    if not data:
+        raise ValueError("a result is empty")
+    return hashlib.sha256(data).hexdigest()
+
+
 def file_checksum(path: Path) -> str:
     """The SHA-256 of a file that must not be empty."""
-    data = path.read_bytes()
-    if not data:
-        raise ValueError(f"{path} is empty")
-    return hashlib.sha256(data).hexdigest()
+    return checksum(path.read_bytes())
 
 
 def differences(wanted: Results, got: Results) -> list[str]:
@@ -53,5 +57,5 @@ def differences(wanted: Results, got: Results) -> list[str]:
     for name in sorted(wanted.keys() | got.keys()):
         a, b = wanted.get(name), got.get(name)
         if a is None or b is None or a != b:
-            lines.append(f"{name}: {a} on stock, {b} here")
+            lines.append(f"{name}: {b} instead of {a}")
     return lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import data
 from programs.base import SEED, Place, Program, Step
-from results import Results, file_checksum
+from results import Results, checksum
 
 
 class MathicGb(Program):
@@ -22,4 +22,7 @@ class MathicGb(Program):
                       "-threadCount", str(place.threads)])]
 
     def results(self, place: Place) -> Results:
-        return {"quadrics.gb": file_checksum(place.out / "quadrics.gb")}
+        # A basis is a set: mgb writes equal polynomials, in an order that now and then differs, also on stock.
+        header, size, *polynomials = (place.out / "quadrics.gb").read_text().split("\n")
+        basis = sorted(line.strip() for line in polynomials)
+        return {"ring": header, "size": size, "basis": checksum("\n".join(basis).encode())}
