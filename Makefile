@@ -1,0 +1,72 @@
+# The one entry point for everything a developer does: `make help` lists it.
+PRESET  ?= release
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VENV    ?= $(or $(HOMING_VENV),.venv)
+JOBS    ?= $(shell nproc)
+export JOBS
+
+# Progress on a terminal; in a pipe one line a test.
+ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test unit tidy demo bench upstream stress asan tsan install format lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "Settings: PRESET=$(PRESET) (release, debug, asan, tsan)  PREFIX=$(PREFIX)  DESTDIR=$(DESTDIR)  JOBS=$(JOBS)"
+
+setup: ## install what is needed: Debian packages, and oneTBB's headers into .venv
+	@scripts/setup
+
+build: setup ## build everything into build/$(PRESET)
+	@scripts/build $(PRESET)
+
+test: build ## unit, stress (short), tidy and packaging tests
+	@$(call ctest,$(PRESET))
+
+unit: build ## unit tests only
+	@$(call ctest,$(PRESET)) -L unit
+
+tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, links
+	@$(call ctest,$(PRESET)) -L tidy
+
+demo: ## real programs on stock oneTBB and on ours, compared
+	@scripts/setup build demo
+	@scripts/build release
+	@demo/run $(ARGS)
+
+bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
+	@$(VENV)/bin/python bench/run.py $(ARGS)
+
+upstream: build ## oneTBB's own tests on our library (ARGS=--conformance for the shorter set)
+	@scripts/setup upstream
+	@tests/upstream/run $(ARGS)
+
+stress: build ## the long stress run: an hour (ARGS for other lengths and seeds)
+	@tests/stress/run $(ARGS)
+
+asan: setup ## unit and stress tests under AddressSanitizer and UBSan
+	@scripts/build asan
+	@$(call ctest,asan) -L 'unit|stress|compat'
+
+tsan: setup ## unit and stress tests under ThreadSanitizer
+	@scripts/build tsan
+	@$(call ctest,tsan) -L 'unit|stress|compat'
+
+install: build ## install into DESTDIR/PREFIX; the tree may be moved afterwards
+	@DESTDIR=$(DESTDIR) cmake --install build/$(PRESET) --prefix $(PREFIX) $(if $(MAKE_TERMOUT),,>/dev/null)
+	@echo "installed in $(DESTDIR)$(PREFIX)"
+
+format: ## clang-format over all C++ files
+	@scripts/setup develop
+	@git ls-files '*.cpp' '*.hpp' | xargs -r clang-format-16 -i
+
+lint: ## clang-format and clang-tidy, without changing anything
+	@scripts/setup build develop
+	@scripts/build $(PRESET)
+	@git ls-files '*.cpp' '*.hpp' | xargs -r clang-format-16 --dry-run --Werror
+	@git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -r -P $(JOBS) -n 4 clang-tidy-16 -p build/$(PRESET) --quiet
+
+clean: ## remove build/ (.venv stays)
+	@rm -rf build

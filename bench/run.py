@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Runs the benchmark programs on stock oneTBB and on ours, in turn, and compares their times.
+
+Results go to build/bench/results.json (every sample) and build/bench/results.md. The exit status is 1
+if a run on our library failed, or, with --check, if a bar is missed.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from runner import machine, ratios, report  # noqa: E402
+from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
+from runner.execute import Library  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheels tbb and tbb-devel
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def options_from(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="about 3 minutes instead of 20")
+    parser.add_argument("--only", action="append", metavar="CASE",
+                        help="cases whose name contains this (or matches this pattern); repeatable")
+    parser.add_argument("--threads", default="1,2,8", metavar="N,...", help="default 1,2,8")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--seed", type=int, default=1, help="of inputs, orders and resampling")
+    parser.add_argument("--pairs", type=positive, help="rounds (each runs both libraries)")
+    parser.add_argument("--reps", type=positive, help="repetitions in one process")
+    parser.add_argument("--heavy-pairs", type=positive, help="rounds of cases that take seconds")
+    parser.add_argument("--cap", type=float, default=6.0, metavar="SECONDS",
+                        help="time limit of a heavy case (default 6)")
+    parser.add_argument("--stock", type=Path, default=VENV / "lib", metavar="FOLDER")
+    parser.add_argument("--ours", type=Path, default=ROOT / "build/release/lib/homing",
+                        metavar="FOLDER", help="may be stock's own, to see the noise")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/bench", metavar="FOLDER")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
+    options = parser.parse_args(arguments)
+    try:
+        options.threads = [positive(part) for part in options.threads.split(",")]
+    except ValueError:
+        parser.error(f"--threads: expected numbers from 1, such as 1,2,8, not {options.threads}")
+    pairs, reps, heavy_pairs = (7, 3, 3) if options.quick else (40, 5, 7)
+    options.pairs = options.pairs or pairs
+    options.reps = options.reps or reps
+    options.heavy_pairs = min(options.heavy_pairs or heavy_pairs, options.pairs)
+    options.two_nodes = {0, 1} <= os.sched_getaffinity(0)
+    for folder in (options.stock, options.ours):
+        if not (folder / "libtbb.so.12").exists():
+            parser.error(f"no libtbb.so.12 in {folder}")
+    return options
+
+
+def build(options: argparse.Namespace) -> list[Path]:
+    """Builds the programs; returns their binaries. Prints what the compiler said only if it failed."""
+    jobs = len(os.sched_getaffinity(0))
+    configure = ["cmake", "-S", str(ROOT / "bench"), "-B", str(options.build),
+                 f"-DHOMING_STOCK_TBB={VENV.absolute()}"]
+    if not (options.build / "CMakeCache.txt").exists() and shutil.which("ninja"):
+        configure += ["-G", "Ninja"]
+    for command in (configure, ["cmake", "--build", str(options.build), "-j", str(jobs)]):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed:\n{done.stdout}")
+    programs = sorted(path.parent.name for path in (ROOT / "bench").glob("*/tbb.cpp"))
+    return [options.build / "bin" / name for name in programs]
+
+
+def shown(folder: Path) -> str:
+    folder = folder.absolute()
+    return str(folder.relative_to(ROOT)) if folder.is_relative_to(ROOT) else str(folder)
+
+
+def main(arguments: list[str]) -> int:
+    options = options_from(arguments)
+    progress = Terminal(sys.stderr)
+    description = machine.describe(ROOT)
+    progress("building")
+    binaries = build(options)
+    stock = Library("stock", options.stock)
+    ours = Library("ours", options.ours)
+    campaign = Campaign(stock, ours, options, progress)
+    campaign.plan(binaries)
+    if not campaign.jobs:
+        progress.clear()
+        sys.exit(f"no case matches {', '.join(options.only)}")
+    campaign.calibrate()
+    campaign.run()
+    progress("computing intervals")
+    names = (stock.name, ours.name)
+    rows = [ratios.row(series, names, options.seed) for series in all_series(campaign)]
+    progress.clear()
+    result = {
+        "command": " ".join(["bench/run.py", *arguments]),
+        "machine": description,
+        "libraries": {library.name: f"{campaign.versions.get(library.name, '?')}, "
+                                    f"{shown(library.folder)}" for library in (stock, ours)},
+        "options": {"seed": options.seed, "pairs": options.pairs, "reps": options.reps,
+                    "heavy_pairs": options.heavy_pairs, "cap_s": options.cap},
+        "bars": ratios.verdicts(rows),
+        "failures": campaign.failures,
+        "seconds": [{"program": job.binary.name + job.suffix, "threads": job.threads,
+                     "cases": len(job.series), "seconds": job.seconds} for job in campaign.jobs],
+        "rows": rows,
+    }
+    (options.build / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    (options.build / "results.md").write_text(report.markdown(result))
+    if options.json:
+        print(json.dumps(result))
+    else:
+        print(report.table(rows), *report.summary(rows),
+              *report.failure_lines(campaign.failures), sep="\n")
+    failed = any(entry["library"] == ours.name for entry in campaign.failures)
+    missed = options.check and not all(bar["met"] for bar in result["bars"])
+    return 1 if failed or missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

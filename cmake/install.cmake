@@ -1,0 +1,24 @@
+# The installed tree: relocatable, with libtbb.so.12 in a folder of its own, so that it never
+# stands in the way of the system's.
+include(CMakePackageConfigHelpers)
+set(config ${CMAKE_CURRENT_BINARY_DIR}/package)
+set(templates ${CMAKE_CURRENT_SOURCE_DIR}/cmake/package)
+
+install(DIRECTORY include/homing DESTINATION include)
+install(TARGETS homing EXPORT homing_targets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
+install(EXPORT homing_targets NAMESPACE homing:: FILE homing-targets.cmake DESTINATION lib/cmake/homing)
+if(TARGET tbb)
+  install(TARGETS tbb LIBRARY DESTINATION lib/homing)
+  configure_file(${templates}/homing-tbb.pc.in ${config}/homing-tbb.pc @ONLY)
+  install(FILES ${config}/homing-tbb.pc DESTINATION lib/pkgconfig)
+endif()
+if(TARGET homing_cli)
+  install(TARGETS homing_cli RUNTIME DESTINATION bin)
+endif()
+
+configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake
+                              INSTALL_DESTINATION lib/cmake/homing)
+write_basic_package_version_file(${config}/homing-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${config}/homing-config.cmake ${config}/homing-config-version.cmake DESTINATION lib/cmake/homing)
+configure_file(${templates}/homing.pc.in ${config}/homing.pc @ONLY)
+install(FILES ${config}/homing.pc DESTINATION lib/pkgconfig)

@@ -1,0 +1,13 @@
+# Reads HOMING_VERSION_{MAJOR,MINOR,PATCH} out of the public header.
+function(homing_read_version result)
+  set(header ${CMAKE_CURRENT_SOURCE_DIR}/include/homing/version.hpp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(STRINGS ${header} lines REGEX "^#define HOMING_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+  string(REGEX REPLACE "[^0-9;]" "" parts "${lines}")
+  list(LENGTH parts count)
+  if(NOT count EQUAL 3)
+    message(FATAL_ERROR "homing: ${header} must define HOMING_VERSION_MAJOR, _MINOR and _PATCH")
+  endif()
+  string(REPLACE ";" "." version "${parts}")
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,120 @@
+/// The pool's slow paths: new slabs, objects that come back from other threads, pools without a thread.
+#include "memory/small_object_pool.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "memory/cache_aligned.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace homing::memory {
+namespace {
+
+/// The pools of ended threads, newest first. A zero-filled static: usable before and after every other object.
+struct orphanage {
+  sync::spin_lock lock;
+  object_pool* first = nullptr;
+};
+constinit orphanage orphans;
+
+/// A fork copies the lock as it is at that moment; holding it across the fork keeps the list whole in the child.
+void keep_orphans_whole_across_fork() noexcept {
+  static const int registered = ::pthread_atfork([] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); },
+                                                 [] { orphans.lock.unlock(); });
+  static_cast<void>(registered);
+}
+
+/// Fresh zero pages, not touched yet. Throws std::bad_alloc.
+std::byte* map_slab(std::size_t bytes) {
+  void* const slab = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (slab == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  platform::poison_memory(slab, bytes);
+  return static_cast<std::byte*>(slab);
+}
+
+}  // namespace
+
+object_pool& object_pool::create(unsigned domain) {
+  keep_orphans_whole_across_fork();
+  // The pool sits at the start of its own first slab: near its thread, like its objects.
+  std::byte* const slab = map_slab(slab_bytes_min);
+  platform::unpoison_memory(slab, sizeof(object_pool));
+  static_assert(sizeof(object_pool) % grain_bytes == 0 && alignof(object_pool) <= 4096);
+  return *new (slab) object_pool(domain, slab + sizeof(object_pool), slab + slab_bytes_min);
+}
+
+object_pool& object_pool::acquire(unsigned domain) {
+  {
+    const sync::scoped_spin_lock guard(orphans.lock);  // [OP3] sees all that the last owner did
+    for (object_pool** link = &orphans.first; *link != nullptr; link = &(*link)->next_orphan_) {
+      object_pool* const pool = *link;
+      if (pool->domain_ == domain) {
+        *link = pool->next_orphan_;
+        pool->next_orphan_ = nullptr;
+        return *pool;
+      }
+    }
+  }
+  return create(domain);
+}
+
+void object_pool::release(object_pool& pool) noexcept {
+  const sync::scoped_spin_lock guard(orphans.lock);  // [OP3]
+  pool.next_orphan_ = orphans.first;
+  orphans.first = &pool;
+}
+
+void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
+  const std::size_t index = class_of(bytes);
+  if (index >= class_count) {
+    deallocate_large(memory);
+    return;
+  }
+  auto* const object = static_cast<free_object*>(memory);
+  sync::atomic<free_object*>& top = remote_[index];
+  poison(object, index);
+  free_object* next = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
+  do {
+    object->next = next;
+    // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed, as the load above.
+  } while (!top.compare_exchange_weak(next, object, sync::release, sync::relaxed));
+}
+
+void* object_pool::refill(std::size_t index) {
+  sync::atomic<free_object*>& top = remote_[index];
+  // relaxed: a hint that saves the exchange; an object that arrives now is found next time.
+  if (top.load(sync::relaxed) != nullptr) {
+    // [OP2] acquire: pairs with [OP1].
+    free_object* const object = top.exchange(nullptr, sync::acquire);
+    local_[index] = object->next;
+    platform::unpoison_memory(object, bytes_of(index));
+    return object;
+  }
+  return carve(index);
+}
+
+void* object_pool::carve(std::size_t index) {
+  const std::size_t bytes = bytes_of(index);
+  if (static_cast<std::size_t>(slab_end_ - free_begin_) < bytes) {
+    // What is left of the old slab, under 512 bytes, is given up.
+    std::byte* const slab = map_slab(next_slab_bytes_);
+    free_begin_ = slab;
+    slab_end_ = slab + next_slab_bytes_;
+    next_slab_bytes_ = std::min(2 * next_slab_bytes_, slab_bytes_max);
+  }
+  std::byte* const object = free_begin_;
+  free_begin_ += bytes;
+  platform::unpoison_memory(object, bytes);
+  return object;
+}
+
+void* object_pool::allocate_large(std::size_t bytes) { return cache_aligned_allocate(bytes); }
+
+void object_pool::deallocate_large(void* memory) noexcept { cache_aligned_deallocate(memory); }
+
+}  // namespace homing::memory

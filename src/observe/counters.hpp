@@ -1,0 +1,41 @@
+/// What a thread did, counted where it happens: one line of the thread's own, read by whoever reports.
+///
+/// Threads: the owner adds, with a plain load and store; any thread reads a value that may be a few counts old.
+/// Source:  TBB-NUMA 4.4.1 to 4.4.3 names the events (steals, revokes, bypasses).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "sync/atomic.hpp"
+
+namespace homing::observe {
+
+enum class event : std::uint8_t {
+  home,          ///< a task ran in its home domain: that of its affinity, otherwise of the thread that spawned it
+  away,          ///< a task ran elsewhere
+  steal_near,    ///< taken from another thread's deque, same domain
+  steal_far,     ///< taken from another thread's deque, another domain
+  mailbox,       ///< received from a mailbox
+  shared_queue,  ///< taken from a shared queue
+  revoke,        ///< an affinitized task that its own creator took back, in another domain than its home
+  bypass,        ///< an affinitized task that a thief left for its home domain
+  wakeup,        ///< futex wakes issued
+  count_
+};
+
+class counters {
+ public:
+  void add(event e) noexcept {
+    auto& c = values_[static_cast<std::size_t>(e)];
+    c.store(c.load(sync::relaxed) + 1, sync::relaxed);  // relaxed: one writer, and nothing is published by it
+  }
+  [[nodiscard]] std::uint64_t read(event e) const noexcept {
+    return values_[static_cast<std::size_t>(e)].load(sync::relaxed);
+  }
+
+ private:
+  std::array<sync::atomic<std::uint64_t>, static_cast<std::size_t>(event::count_)> values_{};
+};
+
+}  // namespace homing::observe

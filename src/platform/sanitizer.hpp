@@ -1,0 +1,49 @@
+/// What the build's sanitizers have to be told, as plain functions that cost nothing in other builds.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HOMING_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HOMING_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define HOMING_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOMING_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(HOMING_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace homing::platform {
+
+/// True in a build whose sanitizer wants to see every allocation in malloc.
+#if defined(HOMING_ADDRESS_SANITIZER) || defined(HOMING_THREAD_SANITIZER)
+inline constexpr bool sanitizer_tracks_malloc = true;
+#else
+inline constexpr bool sanitizer_tracks_malloc = false;
+#endif
+
+/// Makes AddressSanitizer report any access to [address, address + bytes) until unpoison_memory().
+inline void poison_memory([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(HOMING_ADDRESS_SANITIZER)
+  __asan_poison_memory_region(address, bytes);
+#endif
+}
+
+/// Allows access to [address, address + bytes) again.
+inline void unpoison_memory([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(HOMING_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(address, bytes);
+#endif
+}
+
+}  // namespace homing::platform

@@ -1,0 +1,200 @@
+#include "platform/stack_switch.hpp"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HOMING_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HOMING_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define HOMING_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOMING_TSAN 1
+#endif
+#endif
+
+#ifdef HOMING_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef HOMING_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#if !defined(__x86_64__)
+#error "stack_switch.cpp knows x86-64 only; add the register save of this architecture"
+#endif
+
+// Callee-saved registers of the System V ABI, with the control words of both floating-point units.
+asm(R"(
+.text
+.globl homing_switch_stack
+.hidden homing_switch_stack
+.type homing_switch_stack, @function
+homing_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  subq $8, %rsp
+  stmxcsr (%rsp)
+  fnstcw 4(%rsp)
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  ldmxcsr (%rsp)
+  fldcw 4(%rsp)
+  addq $8, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size homing_switch_stack, .-homing_switch_stack
+
+.globl homing_stack_start
+.hidden homing_stack_start
+.type homing_stack_start, @function
+homing_stack_start:
+  movq %r12, %rdi
+  xorl %ebp, %ebp
+  callq *%r13
+  ud2
+.size homing_stack_start, .-homing_stack_start
+)");
+
+extern "C" {
+void homing_switch_stack(void** save, void* load) noexcept;
+void homing_stack_start() noexcept;
+}
+
+namespace __cxxabiv1 {
+struct __cxa_eh_globals {
+  void* caught;
+  unsigned uncaught;
+};
+}  // namespace __cxxabiv1
+
+namespace homing::platform {
+
+stack_memory::stack_memory(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  size_ = (bytes + page - 1) / page * page;
+  void* mapping =
+      mmap(nullptr, size_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (mapping == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  // Without the guard an overflow would go unnoticed; the mapping is still usable, so a refusal is not an error.
+  static_cast<void>(mprotect(mapping, page, PROT_NONE));
+  base_ = static_cast<char*>(mapping) + page;
+}
+
+stack_memory::~stack_memory() {
+  if (base_ != nullptr) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    munmap(base_ - page, size_ + page);
+  }
+}
+
+stack_context::~stack_context() {
+#ifdef HOMING_TSAN
+  if (owns_fiber_) {
+    __tsan_destroy_fiber(fiber_);
+  }
+#endif
+}
+
+void stack_entry(void* raw) noexcept {
+  auto& self = *static_cast<stack_context*>(raw);
+  self.arrived_first();
+  self.entry_(self.argument_);
+}
+
+void stack_context::prepare(const stack_memory& memory, void (*entry)(void*), void* argument) {
+  entry_ = entry;
+  argument_ = argument;
+  bottom_ = memory.base();
+  bytes_ = memory.size();
+  auto* top = reinterpret_cast<std::uint64_t*>(memory.base() + memory.size());
+  // As homing_switch_stack leaves a stack: control words, r15, r14, r13, r12, rbx, rbp, return address; a zero above
+  // ends backtraces and keeps the alignment that the ABI wants at a call.
+  *--top = 0;
+  *--top = 0;
+  *--top = reinterpret_cast<std::uint64_t>(&homing_stack_start);
+  *--top = 0;                                                // rbp
+  *--top = 0;                                                // rbx
+  *--top = reinterpret_cast<std::uint64_t>(this);            // r12: argument
+  *--top = reinterpret_cast<std::uint64_t>(&stack_entry);    // r13: function
+  *--top = 0;                                                // r14
+  *--top = 0;                                                // r15
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87 = 0;
+  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
+  *--top = mxcsr | std::uint64_t{x87} << 32U;
+  stack_pointer_ = top;
+#ifdef HOMING_TSAN
+  fiber_ = __tsan_create_fiber(0);
+  owns_fiber_ = true;
+#endif
+}
+
+void stack_context::save_language_state() noexcept {
+  const auto* globals = abi::__cxa_get_globals();
+  exceptions_caught_ = globals->caught;
+  exceptions_uncaught_ = globals->uncaught;
+}
+
+void stack_context::load_language_state() noexcept {
+  auto* globals = abi::__cxa_get_globals();
+  globals->caught = exceptions_caught_;
+  globals->uncaught = exceptions_uncaught_;
+}
+
+void stack_context::arrived_first() noexcept {
+#ifdef HOMING_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+  load_language_state();
+}
+
+void stack_context::switch_to(stack_context& to) noexcept {
+  save_language_state();
+#ifdef HOMING_ASAN
+  if (bottom_ == nullptr) {  // a thread's own stack: the bounds that ASan knows it by
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* address = nullptr;
+      pthread_attr_getstack(&attributes, &address, &bytes_);
+      bottom_ = address;
+      pthread_attr_destroy(&attributes);
+    }
+  }
+  __sanitizer_start_switch_fiber(&fake_stack_, to.bottom_, to.bytes_);
+#endif
+#ifdef HOMING_TSAN
+  if (!owns_fiber_) {
+    fiber_ = __tsan_get_current_fiber();
+  }
+  __tsan_switch_to_fiber(to.fiber_, 0);
+#endif
+  homing_switch_stack(&stack_pointer_, to.stack_pointer_);
+#ifdef HOMING_ASAN
+  __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
+#endif
+  load_language_state();
+}
+
+}  // namespace homing::platform

@@ -1,0 +1,410 @@
+#include "runtime/arena.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/resource_manager.hpp"
+
+namespace homing::runtime {
+namespace {
+
+/// Slots are dealt to domains in blocks, in proportion to the CPUs that the arena may use in each: neighbours in a
+/// static partition then share a domain.
+void deal_slots(arena_slot* slots, unsigned count, arena_domain* domains, const std::vector<unsigned>& weights) {
+  const unsigned total = std::max(1U, std::accumulate(weights.begin(), weights.end(), 0U));
+  unsigned domain = 0;
+  unsigned sum = weights[0];
+  for (unsigned i = 0; i < count; ++i) {
+    while (domain + 1 < weights.size() && std::uint64_t{2} * i * total + total > std::uint64_t{2} * sum * count) {
+      domains[domain].last_slot = static_cast<slot_id>(i);
+      ++domain;
+      domains[domain].first_slot = static_cast<slot_id>(i);
+      sum += weights[domain];
+    }
+    slots[i].home = static_cast<std::uint16_t>(domain);
+    slots[i].domain.store(slots[i].home, sync::relaxed);
+  }
+  domains[domain].last_slot = static_cast<slot_id>(count);
+  for (unsigned d = domain + 1; d < weights.size(); ++d) {
+    domains[d].first_slot = domains[d].last_slot = static_cast<slot_id>(count);
+  }
+}
+
+sync::mailbox* mailbox_of(sync::atomic<sync::mailbox*>& place, std::size_t capacity) {
+  sync::mailbox* box = place.load(sync::acquire);
+  if (box == nullptr) {
+    auto fresh = std::make_unique<sync::mailbox>(capacity);
+    // acq_rel: publishes the new mailbox, or acquires the one that another poster made.
+    if (place.compare_exchange_strong(box, fresh.get(), sync::acq_rel, sync::acquire)) {
+      box = fresh.release();
+    }
+  }
+  return box;
+}
+
+constexpr std::size_t slot_mail_capacity = 64;
+
+}  // namespace
+
+arena::arena(resource_manager& manager, const arena_request& request) : manager_(manager), request_(request) {
+  const topology::machine& machine = manager.machine();
+  domain_count_ = manager.domain_count();
+  allowed_by_domain_ = machine.allowed_cpus_by_domain(request.constraints);
+  const bool constrained = request.constraints.numa_id >= 0 || request.constraints.core_type >= 0 ||
+                           request.constraints.max_threads_per_core > 0;
+  if (std::accumulate(allowed_by_domain_.begin(), allowed_by_domain_.end(), 0U) == 0) {
+    allowed_by_domain_ = machine.allowed_cpus_by_domain({});
+  }
+  if (request.max_concurrency > 0) {
+    max_concurrency_ = static_cast<unsigned>(request.max_concurrency);
+  } else {
+    max_concurrency_ = constrained ? machine.concurrency(request.constraints) : manager.default_concurrency();
+  }
+  max_concurrency_ = std::clamp(max_concurrency_, 1U, unsigned{first_domain_slot} - 1U);
+  reserved_slots_ = std::min(request.reserved_slots, max_concurrency_);
+  max_workers_ = max_concurrency_ - reserved_slots_;
+  // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
+  slot_count_ = reserved_slots_ == 0 ? max_concurrency_ : std::max(2U, max_concurrency_);
+
+  slots_ = std::make_unique<arena_slot[]>(slot_count_);
+  domains_ = std::make_unique<arena_domain[]>(domain_count_);
+  deal_slots(slots_.get(), slot_count_, domains_.get(), allowed_by_domain_);
+
+  default_context_ =
+      std::make_unique<task_group_context>(task_group_context::isolated, task_group_context::fp_settings);
+  manager.link(*this);
+}
+
+arena::~arena() {
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    delete slots_[i].mail.load(sync::relaxed);
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    delete domains_[d].mail.load(sync::relaxed);
+  }
+}
+
+bool arena::try_occupy(unsigned i) noexcept {
+  auto& occupied = slots_[i].occupied;
+  // acquire: the last occupant's writes to the slot's deque, released in release_slot(). [A1]
+  return !occupied.load(sync::relaxed) && !occupied.exchange(true, sync::acquire);
+}
+
+slot_id arena::occupy_slot(thread_state& t) noexcept {
+  const bool is_worker = t.kind == thread_kind::worker;
+  unsigned found = slot_count_;
+  if (is_worker && t.last_arena == this && t.last_slot >= reserved_slots_ && try_occupy(t.last_slot)) {
+    found = t.last_slot;  // a worker that comes back finds its caches and its mail
+  } else if (!is_worker) {
+    for (unsigned i = 0; i < slot_count_ && found == slot_count_; ++i) {
+      if (try_occupy(i)) {
+        found = i;
+      }
+    }
+  } else {
+    const unsigned first = std::max<unsigned>(domains_[t.domain].first_slot, reserved_slots_);
+    const unsigned last = domains_[t.domain].last_slot;
+    for (unsigned i = first; i < last && found == slot_count_; ++i) {
+      if (try_occupy(i)) {
+        found = i;
+      }
+    }
+    for (unsigned i = reserved_slots_; i < slot_count_ && found == slot_count_; ++i) {
+      if (try_occupy(i)) {
+        found = i;
+      }
+    }
+  }
+  if (found == slot_count_) {
+    return no_slot;
+  }
+  slots_[found].domain.store(t.domain, sync::relaxed);
+  t.last_arena = this;
+  t.last_slot = static_cast<slot_id>(found);
+  return static_cast<slot_id>(found);
+}
+
+void arena::release_slot(slot_id number) noexcept {
+  // release: the deque and what else belongs to the occupant, to the next one's acquire in try_occupy(). [A1]
+  slots_[number].occupied.store(false, sync::release);
+  // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
+  sync::light_fence();
+  if (__builtin_expect(slot_waiters_.load(sync::relaxed) != 0, false)) {
+    call_slot_waiter();
+  }
+}
+
+bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
+  if (affinity >= first_domain_slot) {
+    const unsigned d = affinity - first_domain_slot;
+    arena_domain& home = domains_[d];
+    if (home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
+        home.searchers.load(sync::relaxed) == 0 && busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
+      return false;  // nobody of that domain is here or expected: mail would only pile up
+    }
+    return mailbox_of(home.mail, slot_mail_capacity * std::max(4U, slot_count_))->post(item, tag);
+  }
+  return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
+}
+
+bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
+  const bool stay = manager_.steal() == steal_policy::domain && by != nullptr;
+  if (isolation == no_isolation) {
+    if (!unaddressed.empty() || !resumed.empty() || !critical.empty()) {
+      return true;
+    }
+  } else {
+    const auto ours = [&](const task& t) { return task_access::isolation(t) == isolation; };
+    if (resumed.has_if(ours) || critical.has_if(ours)) {
+      return true;
+    }
+  }
+  const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    if (stay && d != by->domain) {
+      continue;
+    }
+    arena_domain& home = domains_[d];
+    if (isolation == no_isolation && !home.queue.empty()) {
+      return true;
+    }
+    if (by != nullptr && d == by->domain) {
+      const sync::mailbox* box = home.mail.load(sync::acquire);
+      if (box != nullptr && box->has(fits)) {
+        return true;
+      }
+    }
+    for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
+      const bool found = slots_[i].tasks.has([&](std::uint64_t tag) {
+        const slot_id affinity = tag_affinity(tag);
+        if (affinity != no_slot && by != nullptr) {
+          // A thread of its home domain looks for work and will find it: not ours.
+          const unsigned h = home_of(affinity);
+          if (h != by->domain && domains_[h].searchers.load(sync::relaxed) > 0) {
+            return false;
+          }
+        }
+        return tag_fits(tag, isolation);
+      });
+      if (found) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void arena::begin_search(thread_state& t) noexcept {
+  // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
+  searchers_.fetch_add(1, sync::relaxed);
+  domains_[t.domain].searchers.fetch_add(1, sync::relaxed);
+  t.slot->hungry.store(true, sync::relaxed);
+}
+
+void arena::end_search_empty(thread_state& t) noexcept {
+  t.slot->hungry.store(false, sync::relaxed);
+  domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
+  searchers_.fetch_sub(1, sync::seq_cst);
+}
+
+void arena::end_search_found(thread_state& t) noexcept {
+  t.slot->hungry.store(false, sync::relaxed);
+  domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
+  // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
+  if (searchers_.fetch_sub(1, sync::seq_cst) == 1 && somebody_could_come()) {
+    if (!has_work(no_isolation, nullptr)) {
+      sync::heavy_fence();
+      if (!has_work(no_isolation, nullptr)) {
+        return;
+      }
+    }
+    call_somebody(no_isolation, t.domain);
+  }
+}
+
+void arena::worker_found_no_slot(thread_state& t) noexcept {
+  domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
+  searchers_.fetch_sub(1, sync::seq_cst);
+}
+
+void arena::worker_leaves(unsigned domain) noexcept {
+  domains_[domain].active.fetch_sub(1, sync::relaxed);
+  if (workers_.fetch_sub(1, sync::seq_cst) != 1) {
+    return;
+  }
+  // [A3] No worker is left: not busy, unless work shows after the fence; partner: a push, then the look at busy_.
+  const bool was_mandatory = mandatory_.exchange(false, sync::seq_cst);
+  busy_.store(false, sync::seq_cst);
+  sync::heavy_fence();
+  if (has_work(no_isolation, nullptr)) {
+    if (was_mandatory) {
+      mandatory_.store(true, sync::seq_cst);
+    }
+    busy_.store(true, sync::seq_cst);
+  }
+  manager_.demand_changed();
+}
+
+void arena::sleep_begin(sleeper& s) noexcept {
+  const sync::scoped_spin_lock hold(sleepers_lock_);
+  s.listed = true;
+  s.next = first_sleeper_;
+  s.previous = nullptr;
+  if (first_sleeper_ != nullptr) {
+    first_sleeper_->previous = &s;
+  }
+  first_sleeper_ = &s;
+  sleepers_.fetch_add(1, sync::relaxed);
+}
+
+namespace {
+
+void unlink(sleeper& s, sleeper*& first) noexcept {
+  (s.previous != nullptr ? s.previous->next : first) = s.next;
+  if (s.next != nullptr) {
+    s.next->previous = s.previous;
+  }
+  s.listed = false;
+}
+
+}  // namespace
+
+bool arena::sleep_end(sleeper& s) noexcept {
+  const sync::scoped_spin_lock hold(sleepers_lock_);
+  if (!s.listed) {
+    return true;
+  }
+  unlink(s, first_sleeper_);
+  sleepers_.fetch_sub(1, sync::relaxed);
+  return false;
+}
+
+void arena::wait_for_slot(sleeper& s) noexcept {
+  const sync::scoped_spin_lock hold(sleepers_lock_);
+  if (!s.listed) {
+    s.listed = true;
+    s.next = first_slot_waiter_;
+    s.previous = nullptr;
+    if (first_slot_waiter_ != nullptr) {
+      first_slot_waiter_->previous = &s;
+    }
+    first_slot_waiter_ = &s;
+    slot_waiters_.fetch_add(1, sync::relaxed);
+  }
+}
+
+void arena::stop_waiting_for_slot(sleeper& s) noexcept {
+  {
+    const sync::scoped_spin_lock hold(sleepers_lock_);
+    if (s.listed) {
+      unlink(s, first_slot_waiter_);
+      slot_waiters_.fetch_sub(1, sync::relaxed);
+      return;
+    }
+  }
+  call_slot_waiter();
+}
+
+void arena::call_slot_waiter() noexcept {
+  thread_state* called = nullptr;
+  {
+    const sync::scoped_spin_lock hold(sleepers_lock_);
+    if (first_slot_waiter_ == nullptr) {
+      return;
+    }
+    called = first_slot_waiter_->thread;
+    unlink(*first_slot_waiter_, first_slot_waiter_);
+    slot_waiters_.fetch_sub(1, sync::relaxed);
+  }
+  called->parker.unpark();
+}
+
+bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
+  thread_state* chosen = nullptr;
+  {
+    const sync::scoped_spin_lock hold(sleepers_lock_);
+    sleeper* best = nullptr;
+    for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
+      if (s->isolation != no_isolation && s->isolation != isolation) {
+        continue;
+      }
+      if (best == nullptr || (s->thread->domain == home && best->thread->domain != home)) {
+        best = s;
+      }
+    }
+    if (best == nullptr) {
+      return false;
+    }
+    unlink(*best, first_sleeper_);
+    sleepers_.fetch_sub(1, sync::relaxed);
+    chosen = best->thread;
+    if (best->isolation == no_isolation) {
+      // It counts as searching from now on, so that the next push does not wake a second one. [S4]
+      searchers_.fetch_add(1, sync::relaxed);
+      domains_[chosen->domain].searchers.fetch_add(1, sync::relaxed);
+    }
+  }
+  chosen->parker.unpark();
+  return true;
+}
+
+bool arena::somebody_could_come() const noexcept {
+  return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
+         (manager_.available() > 0 && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed));
+}
+
+void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
+  if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
+    manager_.demand_changed();
+  }
+  if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && manager_.send_worker(*this, home)) {
+    return;
+  }
+  if (sleepers_.load(sync::relaxed) != 0) {
+    static_cast<void>(wake_sleeper(isolation, home));
+  }
+}
+
+bool arena::worker_should_leave(const thread_state& t) const noexcept {
+  return workers_.load(sync::relaxed) > allotted_.load(sync::relaxed) ||
+         domains_[t.domain].active.load(sync::relaxed) > domains_[t.domain].allotted.load(sync::relaxed);
+}
+
+void arena::drop_reference() noexcept {
+  resource_manager& manager = manager_;
+  // acq_rel: the last one sees what all others did. The arena may be gone after this, unless it was the last. [A4]
+  if (references_.fetch_sub(1, sync::acq_rel) == 1) {
+    manager.retire(*this);
+  }
+}
+
+void arena::enqueue(task& t, unsigned home_or_none) noexcept {
+  if (home_or_none == no_home) {
+    unaddressed.push(t);
+  } else {
+    domains_[home_or_none].queue.push(t);
+  }
+  sync::light_fence();  // the push before the look at mandatory_; partner: a leaving worker's heavy fence [A3]
+  if ((max_workers_ == 0 || manager_.allowed_workers() == 0) && slot_count_ > reserved_slots_ &&
+      !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
+    busy_.store(true, sync::seq_cst);
+    manager_.demand_changed();
+  }
+  if (home_or_none == no_home) {
+    new_work(no_isolation, 0);
+  } else {
+    new_mail(no_isolation, home_or_none);
+  }
+}
+
+void arena::submit_critical(task& t) noexcept {
+  critical.push(t);
+  new_work(task_access::isolation(t), 0);
+}
+
+void arena::submit_resume(task& t) noexcept {
+  resumed.push(t);
+  new_work(no_isolation, 0);
+}
+
+}  // namespace homing::runtime

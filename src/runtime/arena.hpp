@@ -1,0 +1,213 @@
+/// One computation's place: its slots, mailboxes, shared queues, and who works in it (the paper's task scheduler).
+///
+/// Ownership: reference-counted. External references: task_arena objects, application threads whose implicit arena it
+///            is; one more for each worker inside or on its way. The resource manager unlinks and deletes it when none
+///            is left and no work either.
+/// Threads:   everything public from any thread that holds a reference, unless a comment says otherwise.
+/// Protocols: docs/protocols/arena.md [A*], sleep.md [S*], mailbox.md [M*].
+/// Source:    TBB-NUMA 4.3, 4.4: P mailboxes and P + 1 shared queues an arena.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/dispatcher.hpp"
+#include "runtime/observer_list.hpp"
+#include "runtime/task_access.hpp"
+#include "runtime/task_proxy.hpp"
+#include "runtime/thread_state.hpp"
+#include "sync/mailbox.hpp"
+#include "sync/shared_queue.hpp"
+#include "sync/work_deque.hpp"
+#include "topology/machine.hpp"
+
+namespace homing::runtime {
+
+class resource_manager;
+
+struct alignas(sync::cache_line_bytes) arena_slot {
+  sync::work_deque tasks;
+  alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
+  sync::atomic<bool> hungry{false};                ///< its thread looks for work
+  sync::atomic<std::uint16_t> domain{0};           ///< of the thread in it
+  sync::atomic<std::uint16_t> l3_group{0};         ///< of the thread in it
+  std::uint16_t home = 0;                          ///< the domain that mail to this slot belongs to; fixed
+  sync::atomic<sync::mailbox*> mail{nullptr};      ///< made at the first post
+  dispatcher* base = nullptr;                      ///< with which the thread in it entered; owner only
+};
+
+struct alignas(sync::cache_line_bytes) arena_domain {
+  sync::atomic<int> searchers{0};  ///< threads of this domain that look for work: the counter of figure 9
+  sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
+  sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
+  sync::atomic<sync::mailbox*> mail{nullptr};
+  slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
+  slot_id last_slot = 0;
+  sync::shared_queue<task, task_access> queue;
+};
+
+struct arena_request {
+  int max_concurrency = -1;     ///< threads, masters included; -1: as many as the constraints allow
+  unsigned reserved_slots = 1;  ///< of these, for application threads only
+  unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
+  topology::constraints_query constraints;
+  bool fast_leave = false;
+};
+
+/// A thread asleep in a wait inside the arena; lives on that thread's stack. Guarded by the arena's sleepers lock.
+struct sleeper {
+  thread_state* thread;
+  isolation_tag isolation;
+  bool listed = false;
+  sleeper* next = nullptr;
+  sleeper* previous = nullptr;
+};
+
+class arena {
+ public:
+  arena(resource_manager& manager, const arena_request& request);
+  ~arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  [[nodiscard]] unsigned slot_count() const noexcept { return slot_count_; }
+  [[nodiscard]] unsigned reserved_slots() const noexcept { return reserved_slots_; }
+  [[nodiscard]] unsigned max_concurrency() const noexcept { return max_concurrency_; }
+  /// As users see it: one more while mandatory concurrency lends a worker to an arena that has none of its own.
+  [[nodiscard]] unsigned concurrency_now() const noexcept {
+    return max_concurrency_ + (max_workers_ == 0 && mandatory_.load(sync::relaxed) ? 1U : 0U);
+  }
+  [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
+  [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
+  [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
+  [[nodiscard]] const arena_request& request() const noexcept { return request_; }
+  [[nodiscard]] resource_manager& manager() const noexcept { return manager_; }
+  [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
+  [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
+  [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
+
+  /// A free slot for the thread, or no_slot. A worker's is never a reserved one; slots of its own domain come first.
+  [[nodiscard]] slot_id occupy_slot(thread_state& t) noexcept;
+  void release_slot(slot_id number) noexcept;
+
+  /// The domain that a slot number of a task's affinity means.
+  [[nodiscard]] std::uint16_t home_of(slot_id affinity) const noexcept {
+    return affinity >= first_domain_slot ? static_cast<std::uint16_t>(affinity - first_domain_slot)
+                                         : slots_[affinity].home;
+  }
+  [[nodiscard]] bool is_address(slot_id affinity) const noexcept {
+    return affinity < slot_count_ ||
+           (affinity >= first_domain_slot && static_cast<unsigned>(affinity - first_domain_slot) < domain_count_);
+  }
+
+  /// Puts an item for `affinity` in its mailbox; false if there is no room or nobody could come for it.
+  [[nodiscard]] bool post(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
+
+  /// After a push: calls a thread if none looks for work and one could come. The hot side of sleep.md [S2].
+  void new_work(isolation_tag isolation, unsigned home) noexcept {
+    sync::light_fence();
+    if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
+      call_somebody(isolation, home);
+    }
+  }
+  /// After a post: as new_work(), but a thread that looks for work must be of that domain.
+  void new_mail(isolation_tag isolation, unsigned home) noexcept {
+    sync::light_fence();
+    if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
+      call_somebody(isolation, home);
+    }
+  }
+
+  /// True if a task is there that a thread with this isolation could take.
+  [[nodiscard]] bool has_work(isolation_tag isolation, const thread_state* by) noexcept;
+
+  /// Bookkeeping of threads that look for work (isolated ones are not counted: they may not take what comes).
+  void begin_search(thread_state& t) noexcept;
+  void end_search_empty(thread_state& t) noexcept;
+  void end_search_found(thread_state& t) noexcept;
+
+  /// A worker has come with the mark that its waker made for it.
+  void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
+  void worker_found_no_slot(thread_state& t) noexcept;
+  /// After its slot is free: the last one out says that no workers are wanted, unless there is work.
+  void worker_leaves(unsigned domain) noexcept;
+
+  void sleep_begin(sleeper& s) noexcept;
+  /// Takes the sleeper off the list; true if a waker had done so (and counted it as searching).
+  bool sleep_end(sleeper& s) noexcept;
+
+  /// Lists an application thread that needs a slot (again, if it was taken off the list to try).
+  void wait_for_slot(sleeper& s) noexcept;
+  /// Takes it off; if it had been called for a free slot, the next one is called: it may have no use for it.
+  void stop_waiting_for_slot(sleeper& s) noexcept;
+
+  /// Workers: asked to go because there are more than allotted.
+  [[nodiscard]] bool worker_should_leave(const thread_state& t) const noexcept;
+
+  void add_reference() noexcept { references_.fetch_add(1, sync::relaxed); }
+  /// The last reference deletes the arena unless work is left; then the workers that come for it do.
+  void drop_reference() noexcept;
+
+  /// A task_arena object or an application thread that refers to the arena; the constructor's reference is the first's.
+  void add_user() noexcept { users_.fetch_add(1, sync::relaxed); }
+  void drop_user() noexcept {
+    users_.fetch_sub(1, sync::relaxed);
+    drop_reference();
+  }
+
+  void enqueue(task& t, unsigned home_or_none) noexcept;
+  void submit_critical(task& t) noexcept;
+  void submit_resume(task& t) noexcept;
+
+  // Queues, in the order of figure 7; home queues are in domain().
+  static constexpr unsigned no_home = ~0U;
+  sync::shared_queue<task, task_access> unaddressed;
+  sync::shared_queue<task, task_access> critical;
+  sync::shared_queue<task, task_access> resumed;
+  observer_list observers;
+
+  /// Threads that hold the arena in a parallel phase: workers stay longer.
+  sync::atomic<int> parallel_phases{0};
+
+ private:
+  friend class resource_manager;
+
+  [[nodiscard]] bool somebody_could_come() const noexcept;
+  [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
+  void call_slot_waiter() noexcept;
+  [[nodiscard]] bool try_occupy(unsigned i) noexcept;
+  [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home) noexcept;
+
+  resource_manager& manager_;
+  const arena_request request_;
+  unsigned max_concurrency_ = 0;
+  unsigned reserved_slots_ = 0;
+  unsigned max_workers_ = 0;
+  unsigned slot_count_ = 0;
+  unsigned domain_count_ = 0;
+  std::unique_ptr<arena_slot[]> slots_;
+  std::unique_ptr<arena_domain[]> domains_;
+  std::vector<unsigned> allowed_by_domain_;  ///< CPUs that satisfy the constraints, per domain
+  std::unique_ptr<task_group_context> default_context_;
+
+  alignas(sync::cache_line_bytes) sync::atomic<int> searchers_{0};
+  sync::atomic<int> workers_{0};   ///< in the arena or on their way
+  sync::atomic<int> allotted_{0};  ///< by the resource manager
+  sync::atomic<int> sleepers_{0};
+  sync::atomic<bool> busy_{false};       ///< wants workers
+  sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
+
+  alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
+  sync::atomic<int> users_{0};
+  sync::spin_lock sleepers_lock_;
+  sleeper* first_sleeper_ = nullptr;
+  sleeper* first_slot_waiter_ = nullptr;  ///< guarded by sleepers_lock_
+  sync::atomic<int> slot_waiters_{0};
+
+  // Guarded by the resource manager's lock.
+  arena* next_arena_ = nullptr;
+  arena* previous_arena_ = nullptr;
+  bool linked_ = false;
+};
+
+}  // namespace homing::runtime

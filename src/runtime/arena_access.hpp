@@ -1,0 +1,63 @@
+/// The friend that oneTBB's headers name for arenas and wait contexts: the only way to their private fields.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "runtime/arena.hpp"
+#include "sync/atomic.hpp"
+
+namespace tbb::detail::r1 {
+
+/// Users' task_arena holds an opaque r1::arena*, which is ours by another name.
+class arena;
+
+struct task_arena_impl {
+  static bool is_waited_for(const d1::wait_context& wait) noexcept {
+    // acquire: what the last task did before its release of the context. seq_cst so that S6 holds for sleepers too.
+    return wait.m_ref_count.load(homing::sync::seq_cst) > 0;
+  }
+
+  static homing::runtime::arena* arena_of(const d1::task_arena_base& user) noexcept {
+    return reinterpret_cast<homing::runtime::arena*>(user.my_arena.load(homing::sync::acquire));
+  }
+  static void set_arena(d1::task_arena_base& user, homing::runtime::arena* a) noexcept {
+    user.my_arena.store(reinterpret_cast<arena*>(a), homing::sync::release);
+  }
+  static homing::runtime::arena* exchange_arena(d1::task_arena_base& user, homing::runtime::arena* a) noexcept {
+    return reinterpret_cast<homing::runtime::arena*>(
+        user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::acq_rel));
+  }
+
+  static homing::runtime::arena_request request_of(const d1::task_arena_base& user) noexcept {
+    homing::runtime::arena_request r;
+    r.max_concurrency = user.my_max_concurrency;
+    r.reserved_slots = user.my_num_reserved_slots;
+    r.priority_level = user.my_priority == d1::task_arena_base::priority::high     ? 0U
+                       : user.my_priority == d1::task_arena_base::priority::normal ? 1U
+                                                                                   : 2U;
+    r.constraints = {user.my_numa_id, user.core_type(), user.max_threads_per_core()};
+    r.fast_leave = user.get_leave_policy() == d1::task_arena_base::leave_policy::fast;
+    return r;
+  }
+
+  static int wanted_concurrency(const d1::task_arena_base& user) noexcept { return user.my_max_concurrency; }
+
+  /// After attach(): the object shows the settings of the arena that it now refers to.
+  static void copy_settings(d1::task_arena_base& user, const homing::runtime::arena& a) noexcept {
+    user.my_max_concurrency = static_cast<int>(a.max_concurrency());
+    user.my_num_reserved_slots = a.reserved_slots();
+    user.my_priority = a.priority_level() == 0   ? d1::task_arena_base::priority::high
+                       : a.priority_level() == 1 ? d1::task_arena_base::priority::normal
+                                                 : d1::task_arena_base::priority::low;
+    const auto& c = a.request().constraints;
+    user.my_numa_id = c.numa_id;
+    user.my_core_type = c.core_type;
+    user.my_max_threads_per_core = c.max_threads_per_core;
+  }
+};
+
+}  // namespace tbb::detail::r1
+
+namespace homing::runtime {
+using arena_access = tbb::detail::r1::task_arena_impl;
+}

@@ -1,0 +1,94 @@
+/// The tree of task_group_contexts: who is bound to whom, how a cancellation reaches everybody below.
+///
+/// Each thread lists the contexts that it bound, so that binding never touches a line of another thread. A cancellation
+/// marks its own context; if that has children, it walks all lists and marks whoever has it as an ancestor.
+///
+/// Threads: bind, cancel, is_cancelled from any thread; initialize, reset, destroy as oneTBB documents (not concurrent
+///          with other uses of the same context).
+/// Protocol: docs/protocols/contexts.md, labels [C1] to [C5].
+#pragma once
+
+#include <exception>
+
+#include <oneapi/tbb/task_group.h>
+
+#include "runtime/fp_settings.hpp"
+#include "runtime/task_access.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace tbb::detail::r1 {
+
+/// The exception that a context carries to whoever waits.
+class tbb_exception_ptr {
+ public:
+  std::exception_ptr held;
+};
+
+/// Contexts bound by one thread, newest first. Never freed: a context may outlive its thread.
+class context_list {
+ public:
+  homing::sync::spin_lock lock;
+  d1::intrusive_list_node* first = nullptr;  // linked through my_node; my_prev_node of the first is null
+  context_list* next_list = nullptr;         // all lists of the process; written once, before publication
+};
+
+/// The friend that oneTBB's header names.
+struct task_group_context_impl {
+  using context = d1::task_group_context;
+
+  static void initialize(context& ctx) noexcept;
+  static void destroy(context& ctx) noexcept;
+  static void reset(context& ctx) noexcept;
+  static bool cancel(context& ctx) noexcept;
+  static void capture_fp(context& ctx) noexcept;
+
+  static bool is_cancelled(const context& ctx) noexcept {
+    return ctx.my_cancellation_requested.load(homing::sync::relaxed) != 0;
+  }
+
+  static homing::runtime::fp_settings fp(const context& ctx) noexcept {
+    return homing::runtime::fp_settings{ctx.my_cpu_ctl_env};
+  }
+
+  static bool is_bound_or_isolated(const context& ctx) noexcept {
+    // acquire: whoever bound it wrote parent, settings and list before its release in bind().
+    return ctx.my_state.load(homing::sync::acquire) > context::state::locked;
+  }
+
+  /// Makes the context a child of `parent`, or isolated if it wants that or `parent` is null; the first call decides.
+  /// `fallback` gives floating-point settings to an isolated one that captured none.
+  static void bind(context& ctx, context* parent, const context& fallback, context_list& mine) noexcept;
+
+  /// Cancels the group and keeps the exception that is being handled, if the group had not been cancelled.
+  static void capture_exception(context& ctx) noexcept;
+
+  /// Throws what the context carries, if anything, and keeps it there for other waiters.
+  static void rethrow(context& ctx);
+
+  static bool has_exception(const context& ctx) noexcept {
+    return ctx.my_exception.load(homing::sync::acquire) != nullptr;
+  }
+
+ private:
+  static context& of_node(d1::intrusive_list_node& node) noexcept;
+  static void propagate(context& source) noexcept;
+};
+
+}  // namespace tbb::detail::r1
+
+namespace homing::runtime {
+
+using context_access = tbb::detail::r1::task_group_context_impl;
+using context_list = tbb::detail::r1::context_list;
+
+/// A new list, known to propagate().
+context_list& make_context_list();
+
+/// In the child of a fork: the lists of threads that no longer exist are forgotten, but for `mine` (may be null).
+void forget_context_lists_after_fork(context_list* mine) noexcept;
+
+/// Held over a fork, so that the child's copy is whole.
+void lock_contexts_for_fork() noexcept;
+void unlock_contexts_after_fork() noexcept;
+
+}  // namespace homing::runtime

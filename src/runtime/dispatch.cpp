@@ -1,0 +1,450 @@
+#include "runtime/dispatch.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+
+#include <oneapi/tbb/detail/_utils.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "runtime/arena_access.hpp"
+#include "runtime/control.hpp"
+#include "runtime/dispatch_loop.hpp"
+#include "runtime/fp_settings.hpp"
+#include "runtime/resource_manager.hpp"
+#include "runtime/suspend.hpp"
+#include "runtime/task_source.hpp"
+#include "runtime/wait_table.hpp"
+
+namespace homing::runtime {
+
+void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(address); }
+
+// ---- entering and leaving an arena
+
+attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
+    : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
+      outer_greeted_(t.greeted) {
+  base_.thread = &t;
+  base_.ed.context = &a.default_context();
+  base_.ed.original_slot = number;
+  base_.ed.affinity_slot = no_slot;
+  t.running = &base_;
+  t.in = &a;
+  t.slot = &a.slot(number);
+  t.slot_number = number;
+  t.slot->base = &base_;
+  t.greeted = 0;
+}
+
+attachment::~attachment() {
+  thread_state& t = *base_.thread;
+  drop_suspend_point(base_);
+  t.in->release_slot(t.slot_number);
+  t.running = outer_running_;
+  t.in = outer_arena_;
+  t.slot = outer_slot_;
+  t.slot_number = outer_number_;
+  t.greeted = outer_greeted_;
+}
+
+namespace {
+
+/// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
+class search_pace {
+ public:
+  /// False once the budget is used.
+  bool pause(std::chrono::nanoseconds budget) noexcept {
+    ++rounds_;
+    if (rounds_ <= pause_rounds) {
+      for (unsigned i = 0; i < (1U << rounds_); ++i) {
+        sync::cpu_relax();
+      }
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (rounds_ == pause_rounds + 1) {
+      began_ = now;
+    } else if (now - began_ > budget) {
+      return false;
+    }
+    sched_yield();
+    return true;
+  }
+  [[nodiscard]] patience left() const noexcept {
+    return rounds_ < pause_rounds + 4 ? patience::some : patience::none;
+  }
+  void reset() noexcept { rounds_ = 0; }
+
+ private:
+  static constexpr unsigned pause_rounds = 5;
+  unsigned rounds_ = 0;
+  std::chrono::steady_clock::time_point began_;
+};
+
+constexpr std::chrono::nanoseconds search_budget = std::chrono::microseconds(50);
+constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
+
+std::chrono::nanoseconds budget_in(const arena& a) noexcept {
+  if (a.parallel_phases.load(sync::relaxed) > 0) {
+    return search_budget_in_phase;
+  }
+  return a.request().fast_leave || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : search_budget;
+}
+
+/// Asleep in the arena until a waker, or `ready()`, says otherwise. The search mark is given up and taken again.
+template <typename Ready>
+void sleep_in_arena(thread_state& t, isolation_tag isolation, Ready&& ready) {
+  arena& a = *t.in;
+  sleeper me{&t, isolation};
+  a.sleep_begin(me);  // [S1] announced ...
+  if (isolation == no_isolation) {
+    a.end_search_empty(t);
+  }
+  sync::heavy_fence();  // ... before the last look
+  if (!ready() && !a.has_work(isolation, &t)) {
+    t.parker.park();  // [S5]
+  }
+  const bool woken_for_work = a.sleep_end(me);
+  if (isolation == no_isolation) {
+    if (woken_for_work) {
+      t.slot->hungry.store(true, sync::relaxed);  // counted by the waker
+    } else {
+      a.begin_search(t);
+    }
+  }
+}
+
+enum class rest_result : std::uint8_t { look_again, leave };
+
+/// Waits for a wait context, on any stack and at any depth.
+class context_waiter {
+ public:
+  explicit context_waiter(wait_context& wait) noexcept : wait_(wait) {}
+
+  static constexpr bool takes_resume_as_end = false;
+
+  [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
+  [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
+
+  rest_result rest(thread_state& t, isolation_tag isolation) {
+    if (base_is_recalled(t)) {
+      arena& a = *t.in;
+      if (isolation == no_isolation) {
+        a.end_search_empty(t);
+      }
+      dispatcher& d = *t.running;
+      yield_until_empty(t, wait_);
+      thread_state& now = *d.thread;  // may be another
+      if (isolation == no_isolation) {
+        now.in->begin_search(now);
+      }
+      return rest_result::look_again;
+    }
+    wait_table::entry entry;
+    entry.address = reinterpret_cast<std::uintptr_t>(&wait_);
+    entry.thread = &t;
+    waiting_threads.add(entry);
+    sleep_in_arena(t, isolation, [&] { return !keep_going(t) || base_is_recalled(t); });
+    waiting_threads.remove(entry);
+    return rest_result::look_again;
+  }
+
+ private:
+  wait_context& wait_;
+};
+
+/// A worker's outermost loop: as long as there is work and the manager lets it stay.
+class worker_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = false;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !t.in->worker_should_leave(t); }
+  static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
+};
+
+/// The outermost loop on a coroutine: until the base stack of its thread may go on.
+class coroutine_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = true;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
+  static rest_result rest(thread_state& t, isolation_tag isolation) {
+    sleep_in_arena(t, isolation, [&] { return base_is_recalled(t); });
+    return rest_result::look_again;
+  }
+};
+
+/// A visitor who helps until the arena is empty.
+class empty_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = false;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
+  static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
+};
+
+void greet_observers(thread_state& t) {
+  if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
+    t.greeted = t.in->observers.greet(t.greeted, t.kind == thread_kind::worker);
+  }
+}
+
+enum class search_mark : bool { none, held };
+
+/// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
+template <typename Waiter>
+task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark mark) {
+  const bool counted = isolation == no_isolation;
+  if (counted && mark == search_mark::none) {
+    d.thread->in->begin_search(*d.thread);
+  }
+  if (d.thread->in->manager().has_l3_groups()) {
+    d.thread->l3_group = d.thread->in->manager().l3_group_of_this_thread(d.thread->domain);
+    d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);
+  }
+  search_pace pace;
+  for (;;) {
+    thread_state& t = *d.thread;
+    arena& a = *t.in;
+    task* found = nullptr;
+    if (d.critical_allowed && !a.critical.empty()) {
+      found = a.critical.take_if([&](const task& c) {
+        return isolation == no_isolation || task_access::isolation(c) == isolation;
+      });
+      if (found != nullptr) {
+        d.critical_allowed = false;
+      }
+    }
+    if (found == nullptr) {
+      found = take_elsewhere(t, isolation, pace.left());
+    }
+    if (found != nullptr) {
+      if (counted) {
+        a.end_search_found(t);
+      }
+      greet_observers(t);
+      return found;
+    }
+    if (!waiter.keep_going(t)) {
+      break;
+    }
+    if (!pace.pause(budget_in(a))) {
+      if (waiter.rest(t, isolation) == rest_result::leave) {
+        break;
+      }
+      if (!waiter.keep_going(*d.thread)) {
+        break;
+      }
+      pace.reset();
+    }
+  }
+  if (counted) {
+    d.thread->in->end_search_found(*d.thread);  // whoever relied on this search: look on its behalf
+  }
+  return nullptr;
+}
+
+/// Runs tasks on the stack of `d` until the waiter is satisfied. User exceptions end in the task's context.
+template <typename Waiter>
+task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
+  const dispatcher_frame frame(d);
+  const isolation_tag isolation = d.isolation;
+  const bool critical_allowed = d.critical_allowed;
+  fp_guard fp;
+  d.outermost = false;
+  bool searching = mark == search_mark::held;
+  bool bypassed = false;
+  for (;;) {
+    try {
+      for (;;) {
+        while (t != nullptr) {
+          thread_state& me = *d.thread;
+          if (__builtin_expect(task_access::is_resume(*t), false)) {
+            if constexpr (Waiter::takes_resume_as_end) {
+              return t;
+            }
+            run_resume_task(me, *t, waiter.wait());
+            t = nullptr;
+          } else {
+            if (__builtin_expect(d.critical_allowed && !me.in->critical.empty(), false)) {
+              task* urgent = me.in->critical.take_if([&](const task& c) {
+                return isolation == no_isolation || task_access::isolation(c) == isolation;
+              });
+              if (urgent != nullptr) {
+                // The task at hand waits in the own deque; one that was returned by its predecessor has no address yet.
+                if (bypassed) {
+                  task_access::set_context(*t, d.ed.context);
+                  task_access::set_isolation(*t, d.isolation);
+                  task_access::set_address(*t, {me.slot_number, no_slot, me.domain});
+                }
+                me.slot->tasks.push(as_item(*t), make_tag(task_access::isolation(*t), no_slot));
+                t = urgent;
+                bypassed = false;
+                d.critical_allowed = false;
+              }
+            }
+            if (!bypassed) {
+              d.ed.context = task_access::context(*t);
+              const task_address address = task_access::address(*t);
+              d.ed.original_slot = address.original_slot;
+              d.ed.affinity_slot = address.affinity_slot;
+              d.isolation = task_access::isolation(*t);
+              fp.use(context_access::fp(*d.ed.context));
+              me.counters.add(address.home_domain == me.domain ? observe::event::home : observe::event::away);
+            } else {
+              d.ed.original_slot = me.slot_number;
+              d.ed.affinity_slot = no_slot;
+              me.counters.add(observe::event::home);
+            }
+            d.current = t;
+            task* next = context_access::is_cancelled(*d.ed.context) ? t->cancel(d.ed) : t->execute(d.ed);
+            t = next;
+            bypassed = next != nullptr;
+          }
+          if (t == nullptr) {
+            d.critical_allowed = critical_allowed;
+            d.isolation = isolation;
+            bypassed = false;
+            if (!waiter.keep_going(*d.thread)) {
+              return nullptr;
+            }
+            t = take_own(*d.thread, isolation);
+          }
+        }
+        if (!searching) {
+          if (!waiter.keep_going(*d.thread)) {
+            return nullptr;
+          }
+          t = take_own(*d.thread, isolation);
+          if (t != nullptr) {
+            continue;
+          }
+        }
+        t = search(d, waiter, isolation, searching ? search_mark::held : search_mark::none);
+        searching = false;
+        if (t == nullptr) {
+          return nullptr;
+        }
+      }
+    } catch (...) {
+      // The task has not finished: its context is cancelled now, and the loop calls its cancel() next.
+      context_access::capture_exception(*d.ed.context);
+      fp.forget();
+      bypassed = true;
+    }
+  }
+}
+
+}  // namespace
+
+// ---- spawning
+
+namespace {
+
+inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slot_id noted_affinity) {
+  bind_context(t, ctx);
+  const isolation_tag isolation = t.running->isolation;
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, isolation);
+  task_access::set_address(work, {t.slot_number, noted_affinity, t.domain});
+  t.slot->tasks.push(as_item(work), make_tag(isolation, no_slot));
+  t.in->new_work(isolation, t.domain);
+}
+
+}  // namespace
+
+void spawn(thread_state& t, task& work, task_group_context& ctx) { spawn_here(t, work, ctx, no_slot); }
+
+void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity) {
+  arena& a = *t.in;
+  if (affinity == no_slot || !a.is_address(affinity)) {
+    // affinity_partitioner asks with no_slot for what it has not seen yet: run anywhere, and note where (any_slot
+    // differs from every slot, so that the task's body records the one it ran in).
+    spawn_here(t, work, ctx, affinity == no_slot ? any_slot : affinity);
+    return;
+  }
+  bind_context(t, ctx);
+  const isolation_tag isolation = t.running->isolation;
+  const std::uint16_t home = a.home_of(affinity);
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, isolation);
+  task_access::set_address(work, {t.slot_number, affinity, home});
+
+  const bool to_slot = affinity < first_domain_slot;
+  const bool taken_slot = to_slot && a.slot(affinity).occupied.load(sync::relaxed);
+  const bool mail_to_slot = taken_slot && affinity != t.slot_number;
+  const bool mail_to_domain = !mail_to_slot && home != t.domain && !(to_slot && affinity == t.slot_number);
+  if (mail_to_slot || mail_to_domain) {
+    const slot_id address = mail_to_slot ? affinity : static_cast<slot_id>(first_domain_slot + home);
+    const std::uint64_t tag = make_tag(isolation, address);
+    auto* proxy = new (t.pool->allocate(sizeof(task_proxy))) task_proxy(work, *t.pool);
+    t.slot->tasks.reserve_one();  // so that nothing can fail once the mail is posted
+    if (a.post(address, as_item(*proxy), tag)) {
+      t.slot->tasks.push(as_item(*proxy), tag);
+      a.new_mail(isolation, home);
+      return;
+    }
+    proxy->free(*t.pool);
+  }
+  const bool keep_home = a.domain_count() > 1 && home == t.domain;
+  t.slot->tasks.push(as_item(work), make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
+  a.new_work(isolation, home);
+}
+
+// ---- waiting
+
+void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
+  context_waiter waiter(wait);
+  if (first != nullptr || waiter.keep_going(t)) {
+    if (first != nullptr) {
+      task_access::set_isolation(*first, t.running->isolation);
+      task_access::set_address(*first, {t.slot_number, no_slot, t.domain});
+    }
+    dispatch(*t.running, first, waiter, search_mark::none);
+  }
+  if (__builtin_expect(context_access::has_exception(ctx), false)) {
+    context_access::rethrow(ctx);
+  }
+}
+
+void work_in_arena(thread_state& t, arena& a) noexcept {
+  const slot_id number = a.occupy_slot(t);
+  if (number == no_slot) {
+    a.worker_found_no_slot(t);
+  } else {
+    attachment stay(t, a, number);
+    greet_observers(t);
+    worker_waiter waiter;
+    a.adopt_search_mark(t);
+    dispatch(stay.base(), nullptr, waiter, search_mark::held);
+    if (a.observers.any()) {
+      a.observers.take_leave(t.greeted, true);
+    }
+  }
+  a.worker_leaves(t.domain);
+  a.drop_reference();
+}
+
+void work_until_empty(thread_state& t, arena& a) {
+  const slot_id number = t.in == &a ? no_slot : a.occupy_slot(t);
+  if (t.in != &a && number == no_slot) {
+    return;  // full of threads that do the same
+  }
+  empty_waiter waiter;
+  if (t.in == &a) {
+    dispatch(*t.running, nullptr, waiter, search_mark::none);
+  } else {
+    attachment visit(t, a, number);
+    dispatch(visit.base(), nullptr, waiter, search_mark::none);
+  }
+}
+
+// ---- coroutines: the loop on a stack of its own
+
+task* dispatch_on_coroutine(dispatcher& d) {
+  coroutine_waiter waiter;
+  return dispatch(d, nullptr, waiter, search_mark::none);
+}
+
+}  // namespace homing::runtime

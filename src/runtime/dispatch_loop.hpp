@@ -1,0 +1,11 @@
+/// The loop on a coroutine's stack, for suspend.cpp.
+#pragma once
+
+#include "runtime/dispatcher.hpp"
+
+namespace homing::runtime {
+
+/// Dispatches until the base stack of the running thread may go on (null), or another stack (its resume task).
+task* dispatch_on_coroutine(dispatcher& d);
+
+}  // namespace homing::runtime

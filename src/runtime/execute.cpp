@@ -1,0 +1,161 @@
+/// Running a function in an arena that the calling thread is not in, or in isolation.
+#include <oneapi/tbb/detail/_utils.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "runtime/arena_access.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/fp_settings.hpp"
+#include "runtime/resource_manager.hpp"
+#include "runtime/wait_table.hpp"
+
+namespace homing::runtime {
+namespace {
+
+/// The function in the guise of a task, for a thread that is in the arena; its owner waits.
+class delegated_task final : public task {
+ public:
+  delegated_task(tbb::detail::d1::delegate_base& body, wait_context& done) noexcept : body_(body), done_(done) {}
+
+  [[nodiscard]] bool try_claim() noexcept { return !claimed_.exchange(true, sync::acq_rel); }
+
+  task* execute(tbb::detail::d1::execution_data&) override {
+    if (try_claim()) {
+      // As execute() itself would: a clean context, no isolation, no task around it.
+      thread_state& t = arena_thread();
+      dispatcher& d = *t.running;
+      const dispatcher_frame frame(d);
+      d.ed.context = &t.in->default_context();
+      d.isolation = no_isolation;
+      d.outermost = true;
+      d.critical_allowed = true;
+      try {
+        body_();
+      } catch (...) {
+        context_access::capture_exception(*task_access::context(*this));
+      }
+    }
+    done_.release();
+    return nullptr;
+  }
+  task* cancel(tbb::detail::d1::execution_data&) override {
+    done_.release();
+    return nullptr;
+  }
+
+ private:
+  tbb::detail::d1::delegate_base& body_;
+  wait_context& done_;
+  sync::atomic<bool> claimed_{false};
+};
+
+/// Runs the body on this thread, which has just entered the arena.
+void run_here(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
+  struct leave_guard {
+    thread_state& t;
+    arena& a;
+    ~leave_guard() {
+      if (a.observers.any()) {
+        a.observers.take_leave(t.greeted, t.kind == thread_kind::worker);
+      }
+    }
+  };
+  if (__builtin_expect(a.observers.has_news(t.greeted), false)) {
+    t.greeted = a.observers.greet(t.greeted, t.kind == thread_kind::worker);
+  }
+  const leave_guard leave{t, a};
+  fp_guard fp;
+  fp.use(context_access::fp(a.default_context()));
+  fp.forget();
+  body();
+}
+
+/// Sleeps until a slot is free, which it takes, or until somebody in the arena has run the task (no_slot).
+slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
+  wait_table::entry entry;
+  entry.address = reinterpret_cast<std::uintptr_t>(&done);
+  entry.thread = &t;
+  waiting_threads.add(entry);
+  sleeper me{&t, no_isolation};
+  slot_id number = no_slot;
+  for (;;) {
+    a.wait_for_slot(me);
+    sync::heavy_fence();  // [A2] listed before the look at the slots; partner: a freed slot, then the look at the list
+    if (!arena_access::is_waited_for(done)) {
+      break;
+    }
+    number = a.occupy_slot(t);
+    if (number != no_slot) {
+      break;
+    }
+    t.parker.park();
+  }
+  a.stop_waiting_for_slot(me);
+  waiting_threads.remove(entry);
+  return number;
+}
+
+void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
+  wait_context done(1);
+  task_group_context ctx(task_group_context::isolated);
+  bind_context(t, ctx);
+  delegated_task work(body, done);
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, no_isolation);
+  task_access::set_address(work, {no_slot, no_slot, t.domain});
+  a.enqueue(work, arena::no_home);
+  const slot_id number = wait_for_slot_or_end(t, a, done);
+  if (number != no_slot) {
+    attachment stay(t, a, number);
+    if (work.try_claim()) {
+      try {
+        run_here(t, a, body);
+      } catch (...) {
+        context_access::capture_exception(ctx);
+      }
+    }
+    // The task is in the queue still, or on its way: whoever takes it finds it claimed and releases `done`.
+    run_and_wait(t, nullptr, done, ctx);
+    return;
+  }
+  if (context_access::has_exception(ctx)) {
+    context_access::rethrow(ctx);
+  }
+}
+
+}  // namespace
+
+void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
+  if (t.in == &a) {
+    dispatcher& d = *t.running;
+    const dispatcher_frame frame(d);
+    d.ed.context = &a.default_context();
+    d.isolation = no_isolation;
+    d.outermost = true;
+    d.critical_allowed = true;
+    body();
+    return;
+  }
+  if (t.kind == thread_kind::application && a.domain_count() > 1) {
+    t.domain = a.manager().domain_of_this_thread();
+  }
+  const slot_id number = a.occupy_slot(t);
+  if (__builtin_expect(number != no_slot, true)) {
+    attachment stay(t, a, number);
+    run_here(t, a, body);
+    return;
+  }
+  delegate(t, a, body);
+}
+
+void isolate(thread_state& t, tbb::detail::d1::delegate_base& body, isolation_tag tag) {
+  dispatcher& d = *t.running;
+  struct guard {
+    dispatcher& d;
+    isolation_tag outer;
+    ~guard() { d.isolation = outer; }
+  } const guard{d, d.isolation};
+  d.isolation = tag != no_isolation ? tag : reinterpret_cast<isolation_tag>(&guard);
+  body();
+}
+
+}  // namespace homing::runtime

@@ -1,0 +1,13 @@
+/// The runtime's end and its copies: finalize, fork.
+#pragma once
+
+namespace homing::runtime {
+
+/// Ends all workers if the calling thread is the only one that uses the runtime and is in no task or arena: true then.
+/// Waits for enqueued tasks. Leaves the calling thread's implicit arena. Source: oneTBB's task_scheduler_handle.
+bool finalize_all() noexcept;
+
+/// Registers the fork handlers; idempotent.
+void install_process_hooks();
+
+}  // namespace homing::runtime

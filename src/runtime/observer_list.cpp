@@ -1,0 +1,108 @@
+#include "runtime/observer_list.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+namespace homing::runtime {
+namespace {
+
+/// The observer whose callback this thread runs, if any: it may switch itself off from there.
+thread_local const observer_list::observer* in_callback_of = nullptr;
+
+}  // namespace
+}  // namespace homing::runtime
+
+namespace tbb::detail::r1 {
+
+/// The friend that oneTBB's header names: ties an observer to the arena that it watches.
+class observer_proxy {
+ public:
+  using shared_state = homing::runtime::observer_list::shared_state;
+
+  observer_proxy(d1::task_scheduler_observer& o, std::shared_ptr<shared_state> s, std::uint64_t n)
+      : observer(o), state(std::move(s)), number(n) {}
+
+  d1::task_scheduler_observer& observer;
+  std::shared_ptr<shared_state> state;
+  std::uint64_t number;
+
+  static std::atomic<observer_proxy*>& of(d1::task_scheduler_observer& o) noexcept { return o.my_proxy; }
+  static std::atomic<std::intptr_t>& busy(d1::task_scheduler_observer& o) noexcept { return o.my_busy_count; }
+};
+
+}  // namespace tbb::detail::r1
+
+namespace homing::runtime {
+
+using proxy = tbb::detail::r1::observer_proxy;
+
+observer_list::observer_list() : state_(std::make_shared<shared_state>()) {}
+
+bool observer_list::activate(observer& o) {
+  const std::lock_guard hold(state_->lock);
+  if (proxy::of(o).load(sync::relaxed) != nullptr) {
+    return false;
+  }
+  auto* p = new proxy(o, state_, state_->newest.load(sync::relaxed) + 1);
+  state_->active.push_back(p);
+  // release: is_observing() and the destructor's look read it without the lock.
+  proxy::of(o).store(p, sync::release);
+  state_->newest.store(p->number, sync::release);
+  return true;
+}
+
+void observer_list::deactivate(observer& o) {
+  proxy* p = proxy::of(o).load(sync::acquire);
+  if (p == nullptr) {
+    return;
+  }
+  const std::shared_ptr<shared_state> state = p->state;
+  {
+    const std::lock_guard hold(state->lock);
+    std::erase(state->active, p);
+    proxy::of(o).store(nullptr, sync::release);
+  }
+  delete p;
+  const std::intptr_t own = in_callback_of == &o ? 1 : 0;
+  // acquire: what the last callback did is over.
+  while (proxy::busy(o).load(sync::acquire) > own) {
+    sched_yield();
+  }
+}
+
+template <typename Call>
+void observer_list::visit(number after, number until, Call&& call) {
+  for (;;) {
+    observer* o = nullptr;
+    {
+      const std::lock_guard hold(state_->lock);
+      const auto next = std::find_if(state_->active.begin(), state_->active.end(),
+                                     [&](const proxy* p) { return p->number > after; });
+      if (next == state_->active.end() || (*next)->number > until) {
+        return;
+      }
+      o = &(*next)->observer;
+      after = (*next)->number;
+      proxy::busy(*o).fetch_add(1, sync::relaxed);  // relaxed: under the lock that deactivate() takes first
+    }
+    const observer* outer = std::exchange(in_callback_of, o);
+    call(*o);
+    in_callback_of = outer;
+    proxy::busy(*o).fetch_sub(1, sync::release);
+  }
+}
+
+observer_list::number observer_list::greet(number greeted, bool is_worker) {
+  const number newest = state_->newest.load(sync::acquire);
+  visit(greeted, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
+  return newest;
+}
+
+void observer_list::take_leave(number greeted, bool is_worker) {
+  visit(0, greeted, [&](observer& o) { o.on_scheduler_exit(is_worker); });
+}
+
+}  // namespace homing::runtime

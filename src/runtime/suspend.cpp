@@ -1,0 +1,151 @@
+#include "runtime/suspend.hpp"
+
+#include "runtime/arena_access.hpp"
+#include "runtime/control.hpp"
+#include "runtime/coroutine.hpp"
+#include "runtime/dispatch_loop.hpp"
+
+namespace homing::runtime {
+namespace {
+
+suspend_point& base_point(thread_state& t) { return point_of(*t.slot->base); }
+
+/// [U2] What was asked for when the last stack was left is done from the next one: only now is the old one whole.
+void finish_switch(thread_state& t) {
+  const after_switch_action action = std::exchange(t.after_switch, {});
+  switch (action.what) {
+    case after_switch_action::kind::nothing:
+      break;
+    case after_switch_action::kind::call_back:
+      action.callback(action.argument, reinterpret_cast<tbb::detail::r1::suspend_point_type*>(action.left));
+      break;
+    case after_switch_action::kind::recycle:
+      coroutine::give_back(*action.left->owner);
+      break;
+    case after_switch_action::kind::wait_for:
+      // [U5] Listed, or the context is empty already; either way exactly one side resumes it.
+      action.left->waiting.address = reinterpret_cast<std::uintptr_t>(action.argument);
+      action.left->waiting.point = action.left;
+      if (!waiting_threads.add_unless(action.left->waiting, [&] {
+            return !arena_access::is_waited_for(*static_cast<wait_context*>(action.argument));
+          })) {
+        resume(*action.left);
+      }
+      break;
+  }
+}
+
+/// Returns when somebody has switched back to `from`.
+void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, const after_switch_action& after) {
+  t.after_switch = after;
+  t.after_switch.left = &from;
+  if (to.owner == nullptr) {
+    to.recalled.store(false, sync::relaxed);  // the owner is this thread: nobody else reads it until it is suspended anew
+  }
+  to.disp->thread = &t;
+  t.running = to.disp;
+  from.stack.switch_to(to.stack);
+  finish_switch(*from.disp->thread);
+}
+
+}  // namespace
+
+suspend_point& point_of(dispatcher& d, coroutine* owner) {
+  if (d.point == nullptr) {
+    d.point = new suspend_point(d, owner);
+  }
+  return *d.point;
+}
+
+void drop_suspend_point(dispatcher& d) noexcept {
+  delete d.point;
+  d.point = nullptr;
+}
+
+bool base_is_recalled(const thread_state& t) noexcept {
+  if (t.running == t.slot->base) {
+    return false;
+  }
+  const suspend_point* base = t.slot->base->point;
+  // acquire: what the resumer did before [U3].
+  return base != nullptr && base->recalled.load(sync::acquire);
+}
+
+void suspend(thread_state& t, suspend_callback callback, void* argument) {
+  suspend_point& from = point_of(*t.running);
+  arena& a = *t.in;
+  suspend_point* to = nullptr;
+  if (base_is_recalled(t)) {
+    to = &base_point(t);
+  } else {
+    coroutine& c = coroutine::acquire(thread_stack_size(), &coroutine_main);
+    to = &point_of(c.disp);
+  }
+  // [U1] The arena outlives what is suspended in it, even if everybody leaves.
+  a.add_reference();
+  from.in = &a;
+  switch_stacks(t, from, *to, {after_switch_action::kind::call_back, callback, argument, nullptr});
+  a.drop_reference();
+}
+
+void resume(suspend_point& point) noexcept {
+  if (point.owner == nullptr) {
+    thread_state* owner = point.disp->thread;
+    // [U3] seq_cst: recalled before the token; the owner looks at recalled after it has announced its sleep.
+    point.recalled.store(true, sync::seq_cst);
+    owner->parker.unpark();
+    return;
+  }
+  arena& a = *point.in;
+  a.add_reference();  // [U4] the stack may run to its end, and its arena with it, before the push returns
+  task_access::set_isolation(point.task, point.disp->isolation);
+  a.submit_resume(point.task);
+  a.drop_reference();
+}
+
+void run_resume_task(thread_state& t, task& work, wait_context* wait) {
+  suspend_point& to = static_cast<resume_task&>(work).point;
+  suspend_point& from = point_of(*t.running);
+  if (from.owner == nullptr) {
+    from.recalled.store(true, sync::relaxed);  // whoever we switch to comes back as soon as it can
+    switch_stacks(t, from, to, {after_switch_action::kind::nothing, nullptr, nullptr, nullptr});
+    return;
+  }
+  from.in = t.in;
+  switch_stacks(t, from, to, {after_switch_action::kind::wait_for, nullptr, wait, nullptr});
+}
+
+void yield_until_empty(thread_state& t, wait_context& wait) {
+  suspend_point& from = point_of(*t.running);
+  from.in = t.in;
+  switch_stacks(t, from, base_point(t), {after_switch_action::kind::wait_for, nullptr, &wait, nullptr});
+}
+
+void coroutine_main(void* raw) {
+  auto& c = *static_cast<coroutine*>(raw);
+  for (;;) {
+    thread_state& begun = *c.disp.thread;
+    c.disp.ed.context = &begun.in->default_context();
+    c.disp.ed.original_slot = begun.slot_number;
+    c.disp.ed.affinity_slot = no_slot;
+    c.disp.isolation = no_isolation;
+    c.disp.outermost = true;
+    c.disp.critical_allowed = true;
+    c.disp.current = nullptr;
+    finish_switch(begun);
+    task* next = dispatch_on_coroutine(c.disp);
+    thread_state& t = *c.disp.thread;
+    // [U6] Nothing on this stack is worth coming back to: on to the resumed one, or to the base that may go on.
+    suspend_point& to = next != nullptr ? static_cast<resume_task*>(next)->point : base_point(t);
+    // Not switch_stacks(): this stack is given away, and whoever takes it starts at the top of this loop.
+    t.after_switch = {after_switch_action::kind::recycle, nullptr, nullptr, &point_of(c.disp)};
+    if (to.owner == nullptr) {
+      to.recalled.store(false, sync::relaxed);
+    }
+    to.disp->thread = &t;
+    t.running = to.disp;
+    c.disp.point->stack.switch_to(to.stack);
+  }
+}
+
+}  // namespace homing::runtime

@@ -1,0 +1,83 @@
+/// What the runtime keeps in the reserved words of a task that belongs to the user.
+///
+/// Layout of d1::task (64 bytes, oneTBB's): vtable, traits, six reserved words, ours:
+///   0 context, 1 isolation tag, 2 slots and home (below), 3 link of the queue that holds it, 4 kind, 5 unused.
+/// Threads: written by the thread that owns the task (spawner, then taker); a queue or deque hands it over.
+#pragma once
+
+#include <cstdint>
+
+#include <oneapi/tbb/detail/_task.h>
+
+namespace homing::runtime {
+
+using task = tbb::detail::d1::task;
+using task_group_context = tbb::detail::d1::task_group_context;
+using slot_id = tbb::detail::d1::slot_id;
+
+inline constexpr slot_id no_slot = tbb::detail::d1::no_slot;
+inline constexpr slot_id any_slot = tbb::detail::d1::any_slot;
+
+/// Slot numbers from here up name a domain, not a slot: the value less this one is its dense index.
+inline constexpr slot_id first_domain_slot = 0x8000;
+inline constexpr slot_id last_domain_slot = 0xFFF0;
+
+/// 0: not isolated. Otherwise tasks of one isolated region share a value that is theirs alone while it lasts.
+using isolation_tag = std::intptr_t;
+inline constexpr isolation_tag no_isolation = 0;
+
+/// Where a task was made, where it wishes to run, and which domain that is.
+struct task_address {
+  slot_id original_slot = no_slot;
+  slot_id affinity_slot = no_slot;
+  std::uint16_t home_domain = 0;
+};
+
+}  // namespace homing::runtime
+
+namespace tbb::detail::r1 {
+
+/// The friend that oneTBB's header names; the only way to a task's reserved words.
+struct task_accessor {
+  using task = d1::task;
+
+  static d1::task_group_context* context(const task& t) noexcept {
+    return reinterpret_cast<d1::task_group_context*>(t.m_reserved[0]);
+  }
+  static void set_context(task& t, d1::task_group_context* context) noexcept {
+    t.m_reserved[0] = reinterpret_cast<std::uintptr_t>(context);
+  }
+
+  static homing::runtime::isolation_tag isolation(const task& t) noexcept {
+    return static_cast<homing::runtime::isolation_tag>(t.m_reserved[1]);
+  }
+  static void set_isolation(task& t, homing::runtime::isolation_tag tag) noexcept {
+    t.m_reserved[1] = static_cast<std::uint64_t>(tag);
+  }
+
+  static homing::runtime::task_address address(const task& t) noexcept {
+    const std::uint64_t word = t.m_reserved[2];
+    return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16U),
+            static_cast<std::uint16_t>(word >> 32U)};
+  }
+  static void set_address(task& t, homing::runtime::task_address a) noexcept {
+    t.m_reserved[2] = std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U |
+                      std::uint64_t{a.home_domain} << 32U;
+  }
+
+  static task* next(const task& t) noexcept { return reinterpret_cast<task*>(t.m_reserved[3]); }
+  static void set_next(task& t, task* next) noexcept { t.m_reserved[3] = reinterpret_cast<std::uintptr_t>(next); }
+
+  /// True for the runtime's own task that continues a suspended stack.
+  static bool is_resume(const task& t) noexcept { return t.m_reserved[4] == resume_kind; }
+  static void set_resume(task& t) noexcept { t.m_reserved[4] = resume_kind; }
+
+ private:
+  static constexpr std::uint64_t resume_kind = 0x7265;
+};
+
+}  // namespace tbb::detail::r1
+
+namespace homing::runtime {
+using task_access = tbb::detail::r1::task_accessor;
+}

@@ -1,0 +1,224 @@
+#include "runtime/task_source.hpp"
+
+#include "runtime/resource_manager.hpp"
+
+namespace homing::runtime {
+namespace {
+
+using observe::event;
+
+/// The task behind an item, or null if the item was a proxy whose task has been taken at its other place.
+task* unwrap(thread_state& t, std::uintptr_t item) noexcept {
+  return is_proxy(item) ? as_proxy(item)->take(*t.pool) : as_task(item);
+}
+
+/// What was taken by its tag must be verified: the entry may have been reused between the look and the claim.
+/// A task of another isolation is put into the own deque, as if it had been spawned here.
+task* verified(thread_state& t, task* taken, isolation_tag isolation) {
+  if (taken == nullptr || isolation == no_isolation || task_access::isolation(*taken) == isolation) {
+    return taken;
+  }
+  const isolation_tag its = task_access::isolation(*taken);
+  t.slot->tasks.push(as_item(*taken), make_tag(its, no_slot));
+  t.in->new_work(its, t.domain);
+  return nullptr;
+}
+
+task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_tag isolation) {
+  sync::mailbox* box = place.load(sync::acquire);
+  if (box == nullptr) {
+    return nullptr;
+  }
+  for (;;) {
+    const std::uintptr_t item = box->take([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+    if (item == 0) {
+      return nullptr;
+    }
+    if (task* found = verified(t, unwrap(t, item), isolation)) {
+      t.counters.add(event::mailbox);
+      return found;
+    }
+  }
+}
+
+/// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
+task* take_mail(thread_state& t, isolation_tag isolation) {
+  arena& a = *t.in;
+  if (task* found = take_mail(t, t.slot->mail, isolation)) {
+    return found;
+  }
+  arena_domain& home = a.domain(t.domain);
+  if (task* found = take_mail(t, home.mail, isolation)) {
+    return found;
+  }
+  for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
+    arena_slot& sibling = a.slot(i);
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.hungry.load(sync::relaxed)) {
+      if (task* found = take_mail(t, sibling.mail, isolation)) {
+        return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far.
+task* take_queued(thread_state& t) {
+  arena& a = *t.in;
+  task* found = a.domain(t.domain).queue.take();
+  if (found == nullptr) {
+    found = a.unaddressed.take();
+  }
+  if (found == nullptr && a.domain_count() > 1) {
+    const bool stay = a.manager().steal() == steal_policy::domain;
+    const auto from = static_cast<topology::domain_index>(t.domain);
+    for (const topology::domain_index d : a.manager().machine().nearest_first(from)) {
+      arena_domain& other = a.domain(static_cast<unsigned>(d));
+      // A thread that may not leave its domain still serves queues that nobody else could.
+      if (stay && (other.allotted.load(sync::relaxed) > 0 || other.active.load(sync::relaxed) > 0)) {
+        continue;
+      }
+      found = other.queue.take();
+      if (found != nullptr) {
+        break;
+      }
+    }
+  }
+  if (found != nullptr) {
+    t.counters.add(event::shared_queue);
+  }
+  return found;
+}
+
+/// Whether a thief leaves an affinitized task for the threads of its home (figure 9).
+bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
+  arena& a = *t.in;
+  const unsigned home = a.home_of(affinity);
+  arena_domain& d = a.domain(home);
+  if (home == t.domain) {
+    return affinity < a.slot_count() && affinity != t.slot_number && p == patience::some &&
+           a.slot(affinity).hungry.load(sync::relaxed);
+  }
+  return d.searchers.load(sync::relaxed) > 0 ||
+         (p == patience::some && d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed));
+}
+
+task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, patience p) {
+  arena_slot& slot = t.in->slot(victim);
+  while (!slot.tasks.looks_empty()) {
+    const sync::deque_item taken = slot.tasks.steal([&](std::uint64_t tag) {
+      if (!tag_fits(tag, isolation)) {
+        return false;
+      }
+      const slot_id affinity = tag_affinity(tag);
+      if (affinity != no_slot && leave_for_home(t, affinity, p)) {
+        t.counters.add(event::bypass);
+        return false;
+      }
+      return true;
+    });
+    if (taken.item == 0) {
+      return nullptr;
+    }
+    if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+/// One look at all slots of [first, last) but the own, from a random one onward.
+template <typename Wanted>
+task* steal_among(thread_state& t, unsigned first, unsigned last, isolation_tag isolation, patience p,
+                  Wanted&& wanted) {
+  if (first >= last) {
+    return nullptr;
+  }
+  const unsigned count = last - first;
+  const unsigned start = count > 2 ? t.random_below(count) : 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned victim = first + (start + i < count ? start + i : start + i - count);
+    if (victim != t.slot_number && wanted(victim)) {
+      if (task* found = steal_from(t, victim, isolation, p)) {
+        return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+task* steal_in_domain(thread_state& t, unsigned domain, isolation_tag isolation, patience p) {
+  const arena_domain& d = t.in->domain(domain);
+  return steal_among(t, d.first_slot, d.last_slot, isolation, p, [](unsigned) { return true; });
+}
+
+/// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
+task* steal(thread_state& t, isolation_tag isolation, patience p) {
+  arena& a = *t.in;
+  resource_manager& manager = a.manager();
+  if (a.domain_count() == 1 && !manager.has_l3_groups()) {
+    return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
+  }
+  if (manager.steal() == steal_policy::random) {
+    return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
+  }
+  const arena_domain& own = a.domain(t.domain);
+  if (manager.has_l3_groups()) {
+    const auto same_l3 = [&](unsigned i) { return a.slot(i).l3_group.load(sync::relaxed) == t.l3_group; };
+    if (task* found = steal_among(t, own.first_slot, own.last_slot, isolation, p, same_l3)) {
+      return found;
+    }
+  }
+  if (manager.steal() == steal_policy::domain) {
+    return steal_in_domain(t, t.domain, isolation, p);
+  }
+  for (const topology::domain_index d : manager.machine().nearest_first(static_cast<topology::domain_index>(t.domain))) {
+    if (task* found = steal_in_domain(t, static_cast<unsigned>(d), isolation, p)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+task* take_own(thread_state& t, isolation_tag isolation) {
+  for (;;) {
+    const sync::deque_item taken = t.slot->tasks.pop([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+    if (taken.item == 0) {
+      return nullptr;
+    }
+    if (!is_proxy(taken.item)) {
+      return as_task(taken.item);
+    }
+    if (task* found = as_proxy(taken.item)->take(*t.pool)) {
+      if (t.in->home_of(tag_affinity(taken.tag)) != t.domain) {
+        t.counters.add(event::revoke);
+      }
+      return found;
+    }
+  }
+}
+
+task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
+  arena& a = *t.in;
+  if (task* found = take_mail(t, isolation)) {
+    return found;
+  }
+  if (!a.resumed.empty()) {
+    if (task* found = a.resumed.take_if([&](const task& r) {
+          return isolation == no_isolation || task_access::isolation(r) == isolation;
+        })) {
+      return found;
+    }
+  }
+  if (isolation == no_isolation) {
+    if (task* found = take_queued(t)) {
+      return found;
+    }
+  }
+  return steal(t, isolation, p);
+}
+
+}  // namespace homing::runtime

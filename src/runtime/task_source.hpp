@@ -1,0 +1,18 @@
+/// Where a thread that has run out of its own tasks finds the next one: rules 4 to 6 of TBB-NUMA's figures 5 and 7.
+///
+/// Threads: the calling thread, in its arena's slot.
+#pragma once
+
+#include "runtime/arena.hpp"
+
+namespace homing::runtime {
+
+enum class patience : bool { none, some };  ///< whether mail for threads that are only expected is left for them
+
+/// A task of the own deque (rule 3), or null.
+[[nodiscard]] task* take_own(thread_state& t, isolation_tag isolation);
+
+/// A task from mailboxes, shared queues, or another thread's deque, or null after one look everywhere.
+[[nodiscard]] task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p);
+
+}  // namespace homing::runtime

@@ -1,0 +1,137 @@
+#include "runtime/thread_state.hpp"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "runtime/dispatch.hpp"
+#include "runtime/resource_manager.hpp"
+
+namespace homing::runtime {
+
+thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+std::mutex records_lock;
+sync::atomic<thread_state*> newest_record{nullptr};
+thread_state* free_records = nullptr;
+
+/// The stay of an application thread in its implicit arena, which it makes at its first use.
+struct implicit_stay {
+  explicit implicit_stay(thread_state& t, arena& a, slot_id number) : where(t, a, number), in(a) {}
+  attachment where;
+  arena& in;
+};
+
+void at_thread_end(void*) { leave_this_thread(); }
+
+pthread_key_t end_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t k{};
+    pthread_key_create(&k, &at_thread_end);
+    return k;
+  }();
+  return key;
+}
+
+}  // namespace
+
+thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
+
+thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
+  thread_state* t = nullptr;
+  {
+    const std::lock_guard hold(records_lock);
+    t = free_records;
+    if (t != nullptr) {
+      free_records = t->next_free;
+    } else {
+      t = new thread_state;
+      t->contexts = &make_context_list();
+      t->next_record = newest_record.load(sync::relaxed);
+      // release: a reader of the list sees a whole record.
+      newest_record.store(t, sync::release);
+    }
+  }
+  t->kind = kind;
+  t->domain = domain;
+  t->pool = &memory::object_pool::acquire(domain);
+  t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
+  t->manager = nullptr;
+  this_thread_or_null = t;
+  pthread_setspecific(end_key(), t);
+  return *t;
+}
+
+thread_state& enter_implicit_arena(thread_state& t) {
+  resource_manager& manager = resource_manager::current();
+  t.manager = &manager;
+  t.domain = manager.domain_of_this_thread();
+  auto* a = new arena(manager, arena_request{});
+  a->add_user();
+  const slot_id number = a->occupy_slot(t);
+  t.implicit_stay = new implicit_stay(t, *a, number);
+  return t;
+}
+
+void leave_implicit_arena(thread_state& t) noexcept {
+  auto* stay = static_cast<implicit_stay*>(t.implicit_stay);
+  if (stay == nullptr) {
+    return;
+  }
+  arena& a = stay->in;
+  if (a.observers.any()) {
+    a.observers.take_leave(t.greeted, false);
+  }
+  t.implicit_stay = nullptr;
+  delete stay;
+  a.drop_user();
+}
+
+bool in_implicit_arena_or_none(const thread_state& t) noexcept {
+  const auto* stay = static_cast<const implicit_stay*>(t.implicit_stay);
+  return t.in == (stay == nullptr ? nullptr : &stay->in);
+}
+
+void abandon_arenas_after_fork(thread_state& t) noexcept {
+  if (in_implicit_arena_or_none(t) && (t.running == nullptr || t.running->outermost)) {
+    t.implicit_stay = nullptr;  // left to the parent's past: its locks may be held by threads that do not exist here
+    t.running = nullptr;
+    t.in = nullptr;
+    t.slot = nullptr;
+    t.slot_number = no_slot;
+  }
+}
+
+void leave_this_thread() noexcept {
+  thread_state* t = this_thread_or_null;
+  if (t == nullptr) {
+    return;
+  }
+  leave_implicit_arena(*t);
+  this_thread_or_null = nullptr;
+  memory::object_pool::release(*t->pool);
+  t->pool = nullptr;
+  t->running = nullptr;
+  t->in = nullptr;
+  t->slot = nullptr;
+  t->last_arena = nullptr;
+  const std::lock_guard hold(records_lock);
+  t->next_free = free_records;
+  free_records = t;
+}
+
+void lock_records_for_fork() noexcept { records_lock.lock(); }
+void unlock_records_after_fork() noexcept { records_lock.unlock(); }
+
+void keep_only_this_record_after_fork() noexcept {
+  thread_state* mine = this_thread_or_null;
+  free_records = nullptr;
+  if (mine != nullptr) {
+    mine->next_record = nullptr;
+  }
+  newest_record.store(mine, sync::relaxed);
+}
+
+}  // namespace homing::runtime

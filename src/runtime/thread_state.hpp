@@ -1,0 +1,116 @@
+/// What the runtime knows about one thread, worker or application's.
+///
+/// Ownership: records are never freed, only reused by later threads, so that a waker may touch one that has just left.
+/// Threads:   all fields belong to the thread itself, but for the parker (anybody may unpark) and the counters.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/small_object_pool.hpp"
+#include "observe/counters.hpp"
+#include "runtime/context.hpp"
+#include "runtime/task_access.hpp"
+#include "sync/parker.hpp"
+
+namespace homing::runtime {
+
+class arena;
+struct arena_slot;
+struct dispatcher;
+class resource_manager;
+
+struct suspend_point;
+
+/// What a thread has to do for the stack that it has just left: docs/protocols/suspend.md [U2].
+struct after_switch_action {
+  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  kind what = kind::nothing;
+  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
+  void* argument = nullptr;
+  suspend_point* left = nullptr;
+};
+
+enum class thread_kind : std::uint8_t { application, worker };
+
+struct alignas(sync::cache_line_bytes) thread_state {
+  dispatcher* running = nullptr;  ///< of the stack that this thread runs; null until it has entered an arena
+  arena* in = nullptr;
+  arena_slot* slot = nullptr;
+  slot_id slot_number = no_slot;
+  std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last arrival
+  std::uint16_t l3_group = 0;  ///< within the domain, when the search for work began
+  thread_kind kind = thread_kind::application;
+  memory::object_pool* pool = nullptr;
+  context_list* contexts = nullptr;
+  std::uint64_t greeted = 0;  ///< newest observer of `in` that this thread has told of its arrival
+  std::uint64_t random = 0;                 ///< state of the choice among equals
+  resource_manager* manager = nullptr;      ///< the one it registered with
+
+  after_switch_action after_switch;
+  void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena
+  slot_id last_slot = no_slot;    ///< and the arena below: where a worker was, so that it comes back to its cache
+  const arena* last_arena = nullptr;
+
+  alignas(sync::cache_line_bytes) sync::parker parker;
+  observe::counters counters;
+  thread_state* next_record = nullptr;  ///< all records of the process; written once
+  thread_state* next_free = nullptr;
+
+  /// A pseudo-random number below `bound` (> 0); xorshift, per thread.
+  std::uint32_t random_below(std::uint32_t bound) noexcept {
+    random ^= random << 13U;
+    random ^= random >> 7U;
+    random ^= random << 17U;
+    return static_cast<std::uint32_t>((random >> 32U) * bound >> 32U);
+  }
+};
+
+/// The calling thread's record, or null before its first call into the runtime.
+extern thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/// Makes the record; noinline so that no caller keeps the address of a thread-local variable over a stack switch.
+[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);
+
+/// The calling thread's record, made if need be. It may not be in an arena yet.
+inline thread_state& this_thread() {
+  thread_state* t = this_thread_or_null;
+  if (__builtin_expect(t == nullptr, false)) {
+    return make_this_thread(thread_kind::application, 0);
+  }
+  return *t;
+}
+
+/// The calling thread's record, in an arena: enters the implicit one of an application thread if it is in none.
+[[gnu::noinline]] thread_state& enter_implicit_arena(thread_state& t);
+inline thread_state& arena_thread();
+
+/// Ends the calling thread's registration: at thread exit, and for a worker that goes.
+void leave_this_thread() noexcept;
+
+/// Leaves the implicit arena, if the thread is in one; the next use enters a new one.
+void leave_implicit_arena(thread_state& t) noexcept;
+
+/// True if the thread is in no arena but its implicit one.
+bool in_implicit_arena_or_none(const thread_state& t) noexcept;
+
+/// In the child of a fork: a thread outside tasks enters a new implicit arena at its next use; one that is in the
+/// middle of something goes on in its old arena, alone.
+void abandon_arenas_after_fork(thread_state& t) noexcept;
+
+// Around a fork: the child keeps the calling thread's record only.
+void lock_records_for_fork() noexcept;
+void unlock_records_after_fork() noexcept;
+void keep_only_this_record_after_fork() noexcept;
+
+/// The newest of all records ever made, linked by next_record; counters of ended threads are kept.
+thread_state* all_thread_states() noexcept;
+
+inline thread_state& arena_thread() {
+  thread_state& t = this_thread();
+  if (__builtin_expect(t.in == nullptr, false)) {
+    return enter_implicit_arena(t);
+  }
+  return t;
+}
+
+}  // namespace homing::runtime

@@ -1,0 +1,117 @@
+/// Who sleeps until a wait context is empty, by its address.
+///
+/// User code inlines the count and calls notify() only at zero, for every context, waited for or not: the usual answer,
+/// nobody, costs one load. The address is a key and never followed: the context may be gone already.
+///
+/// Threads: any. Protocol: docs/protocols/sleep.md [S6].
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/thread_state.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace homing::runtime {
+
+class wait_table {
+ public:
+  /// On the sleeper's stack, or in its suspend point.
+  struct entry {
+    std::uintptr_t address = 0;
+    thread_state* thread = nullptr;
+    suspend_point* point = nullptr;  ///< instead of a thread: a stack, which is taken off the list and resumed
+    entry* next = nullptr;
+    entry* previous = nullptr;
+  };
+
+  void add(entry& e) noexcept {
+    bucket& b = bucket_of(e.address);
+    const sync::scoped_spin_lock hold(b.lock);
+    link(b, e);
+  }
+
+  /// As add(), but looks at `ready()` once the entry is announced, under the lock: false, and nothing added, if true.
+  template <typename Ready>
+  [[nodiscard]] bool add_unless(entry& e, Ready&& ready) noexcept {
+    bucket& b = bucket_of(e.address);
+    const sync::scoped_spin_lock hold(b.lock);
+    link(b, e);
+    if (ready()) {
+      unlink(b, e);
+      return false;
+    }
+    return true;
+  }
+
+  void remove(entry& e) noexcept {
+    bucket& b = bucket_of(e.address);
+    const sync::scoped_spin_lock hold(b.lock);
+    unlink(b, e);
+  }
+
+  void notify(std::uintptr_t address) noexcept {
+    bucket& b = bucket_of(address);
+    // [S6] seq_cst: after the caller's seq_cst decrement of the count.
+    if (b.sleepers.load(sync::seq_cst) != 0) {
+      wake(b, address);
+    }
+  }
+
+  // Around a fork: the child forgets who sleeps, since none of them is there.
+  void lock_all() noexcept {
+    for (bucket& b : buckets_) {
+      b.lock.lock();
+    }
+  }
+  void unlock_all() noexcept {
+    for (bucket& b : buckets_) {
+      b.lock.unlock();
+    }
+  }
+  void forget() noexcept {
+    for (bucket& b : buckets_) {
+      b.first = nullptr;
+      b.sleepers.store(0, sync::relaxed);
+    }
+  }
+
+ private:
+  struct alignas(64) bucket {
+    sync::atomic<std::uint32_t> sleepers{0};
+    sync::spin_lock lock;
+    entry* first = nullptr;
+  };
+
+  void wake(bucket& b, std::uintptr_t address) noexcept;
+
+  static void link(bucket& b, entry& e) noexcept {
+    e.next = b.first;
+    e.previous = nullptr;
+    if (b.first != nullptr) {
+      b.first->previous = &e;
+    }
+    b.first = &e;
+    // [S6] seq_cst: announced before the sleeper's look at the count; partner notify() (count at zero, then this).
+    b.sleepers.fetch_add(1, sync::seq_cst);
+  }
+
+  static void unlink(bucket& b, entry& e) noexcept {
+    (e.previous != nullptr ? e.previous->next : b.first) = e.next;
+    if (e.next != nullptr) {
+      e.next->previous = e.previous;
+    }
+    b.sleepers.fetch_sub(1, sync::relaxed);
+  }
+
+  bucket& bucket_of(std::uintptr_t address) noexcept {
+    return buckets_[(address >> 4U ^ address >> 12U) % buckets_.size()];
+  }
+
+  std::array<bucket, 256> buckets_;
+};
+
+/// The process's table.
+extern wait_table waiting_threads;
+
+}  // namespace homing::runtime

@@ -1,0 +1,42 @@
+/// The one door to atomics: short names for orders, and the hint for a spinning CPU.
+///
+/// Every operation in src/ spells its order with these names; code outside this folder includes this header and
+/// never <atomic>.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace homing::sync {
+
+template <typename T>
+using atomic = std::atomic<T>;
+
+inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
+inline constexpr std::memory_order acquire = std::memory_order_acquire;
+inline constexpr std::memory_order release = std::memory_order_release;
+inline constexpr std::memory_order acq_rel = std::memory_order_acq_rel;
+inline constexpr std::memory_order seq_cst = std::memory_order_seq_cst;
+
+/// Distance in bytes that keeps two fields out of each other's cache lines, adjacent-line prefetch included.
+inline constexpr std::size_t cache_line_bytes = 128;
+
+/// Tells the CPU that this thread spins. A few nanoseconds to some tens of them.
+inline void cpu_relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+/// A full fence (StoreLoad included) that race detectors accept.
+inline void full_fence() noexcept {
+#if defined(__x86_64__)
+  asm volatile("lock; orq $0, (%%rsp)" ::: "memory", "cc");
+#else
+  __sync_synchronize();
+#endif
+}
+
+}  // namespace homing::sync

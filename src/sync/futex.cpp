@@ -1,0 +1,53 @@
+/// The system call behind futex.hpp, and what its errors mean here.
+#include "sync/futex.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace homing::sync {
+namespace {
+
+// The kernel reads the word as a plain aligned 32-bit integer.
+static_assert(sizeof(atomic<std::uint32_t>) == 4 && atomic<std::uint32_t>::is_always_lock_free);
+
+[[noreturn]] void die(const char* call, int error) noexcept {
+  std::fprintf(stderr, "homing: futex %s failed: %s (errno %d); the word's address is not valid or the kernel lacks futexes\n",
+               call, std::strerror(error), error);
+  std::abort();
+}
+
+long futex(const atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
+  return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  const int saved_errno = errno;  // user code above us may be between a call of its own and its look at errno
+  // EAGAIN: the word had changed. EINTR: a signal. Both are for the caller's loop.
+  if (futex(word, FUTEX_WAIT_PRIVATE, expected) == -1 && errno != EAGAIN && errno != EINTR) {
+    die("wait", errno);
+  }
+  errno = saved_errno;
+}
+
+void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
+  const int saved_errno = errno;
+  // The kernel's count is signed.
+  const std::uint32_t limit = std::min(count, static_cast<std::uint32_t>(INT_MAX));
+  // EFAULT: the word's memory was unmapped after its sleeper left; nobody is left to wake.
+  if (futex(word, FUTEX_WAKE_PRIVATE, limit) == -1 && errno != EFAULT) {
+    die("wake", errno);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace homing::sync

@@ -1,0 +1,251 @@
+/// One thread's tasks: the owner pushes and pops at the tail, thieves take from the head, each entry claimed by itself.
+///
+/// The array is not circular. An entry belongs to whoever swaps its item for null, so that each item reaches exactly
+/// one taker whatever head and tail say; head and tail only tell where to look. A taker may pass over entries that it
+/// must leave (isolation, affinity) and take a later one; that leaves a hole. Popping down to index 0 resets both ends.
+///
+/// Ownership: the deque owns neither items nor what they point to.
+/// Threads:   push, pop, reserve: the owner (whoever holds the arena slot). steal, looks_empty, any: any thread.
+/// Order:     owner LIFO, thieves FIFO, among the entries that the filter accepts. Lock-free for thieves; wait-free for
+///            the owner but for growth.
+/// Errors:    push throws std::bad_alloc if the array must grow and cannot; the deque is then unchanged.
+/// Protocol:  docs/protocols/deque.md, labels [D1] to [D9].
+/// Source:    TBB-NUMA figure 5, rules 3 and 6 (owner LIFO, thieves FIFO); Arora, Blumofe, Plaxton 1998 (the idea of
+///            two ends), with entries claimed one by one instead of by index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sync/asymmetric_fence.hpp"
+#include "sync/atomic.hpp"
+
+namespace homing::sync {
+
+/// `item` is an opaque non-null word; `tag` is what a taker may look at before it owns the item.
+struct deque_item {
+  std::uintptr_t item = 0;
+  std::uint64_t tag = 0;
+};
+
+class work_deque {
+ public:
+  static constexpr std::size_t initial_capacity = 64;
+
+  work_deque() = default;
+  work_deque(const work_deque&) = delete;
+  work_deque& operator=(const work_deque&) = delete;
+
+  /// Owner only. Adds at the tail.
+  void push(std::uintptr_t item, std::uint64_t tag) {
+    std::size_t at = tail_.load(relaxed);
+    if (__builtin_expect(at >= owner_capacity_, false)) {
+      at = make_room();
+    }
+    entry& e = owner_array_[at];
+    // [D1] The tag is written before the item, and the item before the tail: release on each, acquired by D5 and D4.
+    e.tag.store(tag, relaxed);
+    e.item.store(item, release);
+    tail_.store(at + 1, release);
+  }
+
+  /// Owner only. Makes room, so that the next push cannot fail.
+  void reserve_one() {
+    if (tail_.load(relaxed) >= owner_capacity_) {
+      static_cast<void>(make_room());
+    }
+  }
+
+  /// Owner only. Takes the youngest entry whose tag `accepts` returns true for; item 0 if there is none.
+  template <typename Filter>
+  [[nodiscard]] deque_item pop(Filter&& accepts) noexcept {
+    std::size_t at = tail_.load(relaxed);
+    bool passed_over = false;
+    while (at > 0) {
+      --at;
+      entry& e = owner_array_[at];
+      if (e.item.load(relaxed) == 0) {
+        continue;  // a hole: a thief's, or ours from an earlier pass
+      }
+      const std::uint64_t tag = e.tag.load(relaxed);
+      if (!accepts(tag)) {
+        passed_over = true;
+        continue;
+      }
+      if (!passed_over) {
+        // [D2] release, before the claim: a thief that moves head past `at` after it reads this tail in D6.
+        tail_.store(at, release);
+      }
+      // [D3] The claim; seq_cst as the full fence between D2's store of tail and the load of head below, whose
+      // partner is D6 (head, then tail).
+      const std::uintptr_t item = e.item.exchange(0, seq_cst);
+      if (!passed_over && head_.load(seq_cst) > at) {
+        lower_head(at);
+      }
+      if (item != 0) {
+        return {item, tag};
+      }
+    }
+    if (!passed_over && tail_.load(relaxed) != 0) {
+      // [D7] Both ends back to 0. release on head: a thief's D6 that reads it reads tail 0 or later.
+      tail_.store(0, relaxed);
+      head_.store(0, release);
+    }
+    return {};
+  }
+
+  /// Any thread. Takes the oldest entry whose tag `accepts` returns true for. `accepts` may see a tag that belongs to
+  /// another item than the one taken (the entry was reused in between): verify what was taken.
+  template <typename Filter>
+  [[nodiscard]] deque_item steal(Filter&& accepts) noexcept {
+    const std::size_t from = head_.load(acquire);
+    // [D4] acquire: the entries below this tail are filled (D1).
+    const std::size_t to = tail_.load(acquire);
+    if (from >= to) {
+      return {};
+    }
+    const array* a = shared_array_.load(acquire);
+    const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
+    std::size_t empty_until = from;  // [from, empty_until) was seen empty
+    bool contiguous = true;
+    deque_item taken;
+    for (std::size_t at = from; at < end; ++at) {
+      entry& e = a->entries[at];
+      // [D5] acquire: the tag, and what the item points to, were written before D1's release.
+      std::uintptr_t item = e.item.load(acquire);
+      if (item != 0) {
+        const std::uint64_t tag = e.tag.load(relaxed);
+        if (!accepts(tag)) {
+          contiguous = false;
+          continue;
+        }
+        // acq_rel: acquire as D5; release so that D6's reset of head cannot be seen before the claim.
+        if (e.item.compare_exchange_strong(item, 0, acq_rel, relaxed)) {
+          taken = {item, tag};
+        }
+      }
+      if (contiguous) {
+        empty_until = at + 1;
+      }
+      if (taken.item != 0) {
+        break;
+      }
+    }
+    if (empty_until > from) {
+      raise_head(from, empty_until);
+    }
+    return taken;
+  }
+
+  /// Any thread. False if some entry that `accepts` is true for is there; may miss one that is being pushed or moved
+  /// at this moment (its pusher then looks for sleepers itself: docs/protocols/sleep.md).
+  template <typename Filter>
+  [[nodiscard]] bool has(Filter&& accepts) const noexcept {
+    const std::size_t to = tail_.load(acquire);
+    const array* a = shared_array_.load(acquire);
+    const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
+    for (std::size_t at = head_.load(acquire); at < end; ++at) {
+      if (a->entries[at].item.load(acquire) != 0 && accepts(a->entries[at].tag.load(relaxed))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Any thread; a hint without a look at the entries.
+  [[nodiscard]] bool looks_empty() const noexcept { return head_.load(relaxed) >= tail_.load(relaxed); }
+
+ private:
+  struct entry {
+    atomic<std::uintptr_t> item{0};
+    atomic<std::uint64_t> tag{0};
+  };
+  struct array {
+    explicit array(std::size_t n) : capacity(n), entries(new entry[n]) {}
+    std::size_t capacity;
+    std::unique_ptr<entry[]> entries;
+  };
+
+  /// Owner, with the array full: moves the live entries to index 0, into a larger array if more than half are live.
+  std::size_t make_room() {
+    const std::size_t to = tail_.load(relaxed);
+    std::size_t live = 0;
+    for (std::size_t at = 0; at < to; ++at) {
+      live += owner_array_[at].item.load(relaxed) != 0 ? 1U : 0U;
+    }
+    entry* target = owner_array_;
+    std::size_t capacity = owner_capacity_;
+    if (live * 2 >= owner_capacity_) {
+      capacity = owner_capacity_ == 0 ? initial_capacity : owner_capacity_ * 2;
+      arrays_.reserve(arrays_.size() + 1);
+      arrays_.push_back(std::make_unique<array>(capacity));
+      target = arrays_.back()->entries.get();
+    }
+    // [D8] Each entry is claimed from its old place before it stands in its new one, so a thief that still reads the
+    // old array or an old index finds null or wins the claim. head first, so that no moved entry is below it.
+    head_.store(0, release);
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < to; ++at) {
+      const std::uint64_t tag = owner_array_[at].tag.load(relaxed);
+      const std::uintptr_t item = owner_array_[at].item.exchange(0, acq_rel);
+      if (item != 0) {
+        target[kept].tag.store(tag, relaxed);
+        target[kept].item.store(item, release);
+        ++kept;
+      }
+    }
+    if (target != owner_array_) {
+      shared_array_.store(arrays_.back().get(), seq_cst);
+      owner_array_ = target;
+      owner_capacity_ = capacity;
+    }
+    // seq_cst: the stores of the array and of tail before the load of head; partner D6 and D9 (head, then tail, array).
+    tail_.store(kept, seq_cst);
+    if (head_.load(seq_cst) != 0) {
+      lower_head(0);
+    }
+    return kept;
+  }
+
+  /// Owner or thief: no entry at or above `at` may stay below head.
+  void lower_head(std::size_t at) noexcept {
+    std::size_t head = head_.load(relaxed);
+    while (head > at && !head_.compare_exchange_weak(head, at, acq_rel, relaxed)) {
+    }
+  }
+
+  /// Thief: [from, until) was empty when it looked.
+  void raise_head(std::size_t from, std::size_t until) noexcept {
+    // [D6] seq_cst: the store of head before the loads of tail and entries; partner D3 (tail, then head).
+    std::size_t expected = from;
+    if (!head_.compare_exchange_strong(expected, until, seq_cst, relaxed)) {
+      return;  // somebody else moved it
+    }
+    // [D9] The owner may have popped below `until` and pushed again meanwhile without seeing this head.
+    std::size_t lowest = until;
+    const std::size_t tail = tail_.load(seq_cst);
+    if (tail < until) {
+      lowest = tail;
+    }
+    const array* a = shared_array_.load(seq_cst);  // again: D8 may have moved everything
+    for (std::size_t at = from; at < lowest && at < a->capacity; ++at) {
+      if (a->entries[at].item.load(acquire) != 0) {
+        lowest = at;
+      }
+    }
+    if (lowest < until) {
+      lower_head(lowest);
+    }
+  }
+
+  alignas(cache_line_bytes) atomic<std::size_t> tail_{0};
+  entry* owner_array_ = nullptr;
+  std::size_t owner_capacity_ = 0;
+  std::vector<std::unique_ptr<array>> arrays_;  // all of them: a thief may still read an old one
+
+  alignas(cache_line_bytes) atomic<std::size_t> head_{0};
+  atomic<const array*> shared_array_{nullptr};
+};
+
+}  // namespace homing::sync

@@ -1,0 +1,144 @@
+/// Exported: task_arena, enqueue, submit, isolation, parallel phases.
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+
+#include "runtime/arena_access.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/resource_manager.hpp"
+
+namespace tbb::detail::r1 {
+
+namespace runtime = homing::runtime;
+
+namespace {
+
+runtime::arena& arena_or_current(const d1::task_arena_base* user) {
+  if (user != nullptr) {
+    if (runtime::arena* a = task_arena_impl::arena_of(*user)) {
+      return *a;
+    }
+  }
+  return *runtime::arena_thread().in;
+}
+
+void enqueue_in(runtime::arena& a, d1::task& t, d1::task_group_context& ctx) {
+  runtime::thread_state& here = runtime::arena_thread();
+  runtime::bind_context(here, ctx);
+  runtime::task_access::set_context(t, &ctx);
+  runtime::task_access::set_isolation(t, runtime::no_isolation);
+  runtime::task_access::set_address(t, {runtime::no_slot, runtime::no_slot, here.domain});
+  a.enqueue(t, runtime::arena::no_home);
+}
+
+}  // namespace
+
+void initialize(d1::task_arena_base& user) {
+  runtime::arena_thread();  // the caller is attached, as oneTBB's is
+  const runtime::arena_request request = task_arena_impl::request_of(user);
+  runtime::resource_manager& manager = runtime::resource_manager::current();
+  if (request.constraints.numa_id >= 0) {
+    const auto ids = manager.machine().numa_ids();
+    if (std::find(ids.begin(), ids.end(), request.constraints.numa_id) == ids.end()) {
+      assertion_failure(__func__, __LINE__, "numa_id is one of info::numa_nodes()",
+                        "The constraints::numa_id value is not known to the library. Use tbb::info::numa_nodes() to "
+                        "get the list of possible values.");
+    }
+  }
+  auto* a = new runtime::arena(manager, request);
+  a->add_user();
+  task_arena_impl::set_arena(user, a);
+}
+
+void terminate(d1::task_arena_base& user) {
+  if (runtime::arena* a = task_arena_impl::exchange_arena(user, nullptr)) {
+    a->drop_user();
+  }
+}
+
+bool attach(d1::task_arena_base& user) {
+  const runtime::thread_state* t = runtime::this_thread_or_null;
+  if (t == nullptr || t->in == nullptr) {
+    return false;
+  }
+  runtime::arena& a = *t->in;
+  a.add_reference();
+  a.add_user();
+  task_arena_impl::copy_settings(user, a);
+  task_arena_impl::set_arena(user, &a);
+  return true;
+}
+
+void execute(d1::task_arena_base& user, d1::delegate_base& body) {
+  runtime::execute_in_arena(runtime::arena_thread(), *task_arena_impl::arena_of(user), body);
+}
+
+void wait(d1::task_arena_base& user) {
+  runtime::work_until_empty(runtime::arena_thread(), *task_arena_impl::arena_of(user));
+}
+
+int max_concurrency(const d1::task_arena_base* user) {
+  if (user != nullptr) {
+    if (const runtime::arena* a = task_arena_impl::arena_of(*user)) {
+      return static_cast<int>(a->concurrency_now());
+    }
+    const runtime::arena_request request = task_arena_impl::request_of(*user);
+    if (request.max_concurrency > 0) {
+      return request.max_concurrency;
+    }
+    const auto& c = request.constraints;
+    const d1::constraints wanted = d1::constraints{}
+                                       .set_numa_id(c.numa_id)
+                                       .set_core_type(c.core_type)
+                                       .set_max_threads_per_core(c.max_threads_per_core);
+    return c.numa_id < 0 && c.core_type < 0 && c.max_threads_per_core < 0 ? numa_default_concurrency(-1)
+                                                                          : constraints_default_concurrency(wanted);
+  }
+  const runtime::thread_state* t = runtime::this_thread_or_null;
+  return t != nullptr && t->in != nullptr ? static_cast<int>(t->in->concurrency_now()) : numa_default_concurrency(-1);
+}
+
+void isolate_within_arena(d1::delegate_base& body, std::intptr_t isolation) {
+  runtime::isolate(runtime::arena_thread(), body, isolation);
+}
+
+void enqueue(d1::task& t, d1::task_arena_base* user) {
+  runtime::arena& a = arena_or_current(user);
+  enqueue_in(a, t, a.default_context());
+}
+
+void enqueue(d1::task& t, d1::task_group_context& ctx, d1::task_arena_base* user) {
+  enqueue_in(arena_or_current(user), t, ctx);
+}
+
+void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr_t as_critical) {
+  auto& a = *reinterpret_cast<runtime::arena*>(where);
+  runtime::thread_state& here = runtime::arena_thread();
+  if (as_critical != 0) {
+    runtime::bind_context(here, ctx);
+    runtime::task_access::set_context(t, &ctx);
+    runtime::task_access::set_isolation(t, here.in == &a ? here.running->isolation : runtime::no_isolation);
+    runtime::task_access::set_address(t, {here.slot_number, runtime::no_slot, here.domain});
+    a.submit_critical(t);
+  } else if (here.in == &a) {
+    runtime::spawn(here, t, ctx);
+  } else {
+    enqueue_in(a, t, ctx);
+  }
+}
+
+void enter_parallel_phase(d1::task_arena_base* user, std::uintptr_t) {
+  // relaxed: a hint about how long to look for work.
+  arena_or_current(user).parallel_phases.fetch_add(1, homing::sync::relaxed);
+}
+
+void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t) {
+  arena_or_current(user).parallel_phases.fetch_sub(1, homing::sync::relaxed);
+}
+
+d1::slot_id execution_slot(const d1::task_arena_base& user) {
+  const runtime::thread_state* t = runtime::this_thread_or_null;
+  return t != nullptr && t->in != nullptr && t->in == task_arena_impl::arena_of(user) ? t->slot_number : d1::no_slot;
+}
+
+}  // namespace tbb::detail::r1

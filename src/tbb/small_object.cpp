@@ -1,0 +1,40 @@
+/// Exported: the memory of tasks, from the calling thread's pool.
+#include <oneapi/tbb/detail/_small_object_pool.h>
+
+#include "memory/small_object_pool.hpp"
+#include "runtime/thread_state.hpp"
+
+namespace tbb::detail::r1 {
+
+namespace {
+
+using homing::memory::object_pool;
+
+inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
+  object_pool& mine = *homing::runtime::this_thread().pool;
+  pool = &mine;
+  return mine.allocate(bytes);
+}
+
+inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size_t bytes) {
+  auto& owner = static_cast<object_pool&>(pool);
+  if (homing::runtime::this_thread().pool == &owner) {
+    owner.deallocate_local(memory, bytes);
+  } else {
+    owner.deallocate_remote(memory, bytes);
+  }
+}
+
+}  // namespace
+
+void* allocate(d1::small_object_pool*& pool, std::size_t bytes, const d1::execution_data&) {
+  return allocate_here(pool, bytes);
+}
+void* allocate(d1::small_object_pool*& pool, std::size_t bytes) { return allocate_here(pool, bytes); }
+
+void deallocate(d1::small_object_pool& pool, void* memory, std::size_t bytes, const d1::execution_data&) {
+  deallocate_here(pool, memory, bytes);
+}
+void deallocate(d1::small_object_pool& pool, void* memory, std::size_t bytes) { deallocate_here(pool, memory, bytes); }
+
+}  // namespace tbb::detail::r1

@@ -1,0 +1,142 @@
+/// The machine as this process may use it: domains, their CPUs, and how far apart they are.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/cpu_set.hpp"
+#include "topology/ids.hpp"
+
+namespace homing::topology {
+
+struct machine_facts;  // what hwloc says, before any cut: topology/facts.hpp
+struct source;         // where to read from: topology/source.hpp
+
+enum class domain_kind { node, l3, socket };
+
+/// A set of CPUs that share one mailbox.
+struct domain {
+  node_id node;                 ///< the node its CPUs belong to; of a socket with several, the lowest
+  node_id memory_node;          ///< where its memory comes from: `node`, or the nearest that has some
+  std::vector<cpu_id> cpus;     ///< CPUs this process may use, of the described machine, ascending
+  platform::cpu_set binding;    ///< real CPUs to bind a worker of this domain to; never empty
+  std::vector<std::vector<cpu_id>> l3_groups;  ///< `cpus` by shared L3; one group if none is known
+  bool has_memory;              ///< false: `node` has no memory, or none that we may use
+  int package;                  ///< OS id of the socket, -1 if unknown
+};
+
+/// oneTBB's task_arena::constraints without max_concurrency; -1 means any.
+struct constraints_query {
+  int numa_id = -1;
+  int core_type = -1;  ///< one id, or several in oneTBB's multi-core-type encoding
+  int max_threads_per_core = -1;
+};
+
+/// What this process may not use, and what took it away. Counts are CPUs of the described machine.
+struct limits {
+  unsigned machine_cpus = 0;          ///< CPUs that are switched on
+  unsigned offline_cpus = 0;
+  unsigned cut_by_cpuset = 0;         ///< the cgroup's cpuset
+  unsigned cut_by_affinity = 0;       ///< the process's mask, beyond what the cpuset took
+  std::optional<double> quota_cpus;   ///< cgroup quota in CPUs
+  std::string quota_file;
+  std::vector<node_id> forbidden_memory;     ///< nodes whose memory this process may not use
+  std::vector<node_id> nodes_without_memory;
+  std::vector<node_id> nodes_without_cpus;   ///< memory tiers: no domain
+  bool mask_ignored = false;  ///< the mask would have left no CPU of a machine claimed to be this one
+  bool kind_unknown = false;  ///< the machine reports nothing of the asked kind: domains are nodes
+};
+
+/// An immutable snapshot. Every call from any thread; nothing here allocates unless it returns a
+/// container. A domain_index must be one of domains().
+class machine {
+ public:
+  machine(machine&&) = default;
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+  machine& operator=(machine&&) = delete;
+  ~machine() = default;
+
+  /// Domains with at least one usable CPU, by node, then by first CPU. Never empty.
+  [[nodiscard]] std::span<const domain> domains() const noexcept { return domains_; }
+  [[nodiscard]] const domain& at(domain_index d) const noexcept { return domains_[to_index(d)]; }
+  [[nodiscard]] domain_kind kind() const noexcept { return kind_; }
+
+  /// As firmware tables have it: 10 is local, 255 unreachable. Not symmetric in general.
+  /// Where the machine does not say: 10 inside a node, 20 outside.
+  [[nodiscard]] unsigned distance(domain_index from, domain_index to) const noexcept {
+    return distances_[to_index(from) * domains_.size() + to_index(to)];
+  }
+  /// All domains, from itself outward: by distance, then same socket first, then the next higher
+  /// index, wrapping around, so that not everybody picks the same one first.
+  [[nodiscard]] std::span<const domain_index> nearest_first(domain_index from) const noexcept {
+    return std::span(nearest_).subspan(to_index(from) * domains_.size(), domains_.size());
+  }
+
+  /// CPUs left after offline CPUs, cpuset and affinity mask; >= 1.
+  [[nodiscard]] unsigned usable_cpus() const noexcept { return usable_cpus_; }
+  /// min(usable_cpus, quota rounded up), >= 1. A made-up machine's is its CPU count: the real
+  /// machine's mask and quota don't cut it.
+  [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
+  /// A made-up machine: binding goes to real CPUs dealt round-robin, page homes are bookkept.
+  [[nodiscard]] bool is_virtual() const noexcept { return virtual_; }
+  /// The domain of a real CPU, as platform::current_cpu() gives it. Nothing on a virtual machine,
+  /// and for a CPU that this process was not allowed to use when the snapshot was taken.
+  [[nodiscard]] std::optional<domain_index> domain_of_cpu(cpu_id cpu) const noexcept;
+
+  // --- for oneTBB's info:: and constraints ---
+  /// OS ids of nodes with usable CPUs, ascending. Never empty.
+  [[nodiscard]] std::span<const int> numa_ids() const noexcept { return numa_ids_; }
+  /// Core types with usable CPUs, ascending efficiency (hwloc's CPU kinds); {0} if all are alike.
+  [[nodiscard]] std::span<const int> core_type_ids() const noexcept { return core_type_ids_; }
+  /// How many threads satisfy the constraints, at most default_concurrency(); 0 for an unknown id.
+  [[nodiscard]] unsigned concurrency(const constraints_query& query) const;
+  /// The most threads that share a core under the constraints; 0 for an unknown id.
+  [[nodiscard]] unsigned threads_per_core(const constraints_query& query) const;
+  /// For each domain, how many of its CPUs satisfy the constraints (the quota is not applied).
+  [[nodiscard]] std::vector<unsigned> allowed_cpus_by_domain(const constraints_query& query) const;
+
+  [[nodiscard]] const limits& cut() const noexcept { return limits_; }
+  /// A drawing in text, a line a domain; says "virtual" on a made-up machine.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  friend class machine_builder;
+  machine() = default;
+
+  struct cpu_place {  // one usable CPU
+    cpu_id cpu;
+    domain_index domain;
+    int node;
+    int core;       // dense over the machine
+    int core_type;
+  };
+  // Calls f(place) for each CPU that satisfies the query, at most the allowed number of a core.
+  template <class F>
+  void for_each_match(const constraints_query& query, F&& f) const;
+
+  std::vector<domain> domains_;
+  std::vector<unsigned> distances_;      // row-major, from x to
+  std::vector<domain_index> nearest_;    // row-major
+  std::vector<cpu_place> places_;        // by core, then by CPU
+  std::vector<std::uint32_t> domain_of_real_cpu_;  // by OS id; no_domain where there is none
+  static constexpr std::uint32_t no_domain = ~std::uint32_t{0};
+  std::vector<int> numa_ids_;
+  std::vector<int> core_type_ids_;
+  limits limits_;
+  domain_kind kind_ = domain_kind::node;
+  unsigned usable_cpus_ = 0;
+  unsigned default_concurrency_ = 0;
+  bool virtual_ = false;
+};
+
+/// The process's machine, read on first use as the environment says (docs/guide: HOMING_TOPOLOGY,
+/// HOMING_DOMAIN, HWLOC_SYNTHETIC, HWLOC_XMLFILE) and never again. Lives until the process ends.
+/// Threads: any. Errors: none. If hwloc fails, one domain with the process's mask, and one warning.
+[[nodiscard]] const machine& current() noexcept;
+
+}  // namespace homing::topology

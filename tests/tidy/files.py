@@ -1,0 +1,38 @@
+"""Files: each begins with a comment that says its idea, is readable in one sitting (500 lines at most), headers carry
+#pragma once, sources are not empty, and scripts with a first line for the kernel may be executed."""
+
+import os
+
+import tree
+
+LINES_MAX = 500
+
+
+def first_comment(path: tree.Path, text: list[str]) -> bool:
+    body = [line for line in text if line.strip() and not line.startswith("#!")]
+    if not body:
+        return path.name == "__init__.py"
+    if path.suffix in (".cpp", ".hpp", ".c", ".h"):
+        return body[0].startswith(("//", "/*"))
+    return body[0].startswith(("#", '"""', 'r"""', "cmake_minimum"))
+
+
+def main() -> None:
+    problems = []
+    paths = tree.files(*tree.CODE)
+    for path in paths:
+        text = tree.lines(path)
+        if len(text) > LINES_MAX:
+            problems.append(f"{path}: {len(text)} lines; which two ideas are in it?")
+        if not first_comment(path, text):
+            problems.append(f"{path}: does not begin with a comment that says its idea")
+        if path.suffix == ".hpp" and "#pragma once" not in text:
+            problems.append(f"{path}: no #pragma once")
+    for path in tree.files():
+        text = tree.lines(path)
+        if text and text[0].startswith("#!") and not os.access(tree.ROOT / path, os.X_OK):
+            problems.append(f"{path}: begins with #! but is not executable")
+    tree.finish(problems, f"{len(paths)} files")
+
+
+main()

@@ -1,0 +1,50 @@
+"""Labels: each protocol label is defined once, and cited. Method: a definition is a line of docs/protocols/*.md that
+begins with the label (`[S1]`, also in a list or in bold); a citation is the label in a comment of src/. Citations may
+say the range ([S1] to [S4]) once, in the file's first comment."""
+
+import re
+from collections import defaultdict
+
+import tree
+
+LABEL = re.compile(r"\[([A-Z]{1,3}\d{1,2})\](?!\()")
+DEFINITION = re.compile(r"^\s*(?:[-*]\s+|\|\s*|#+\s+)?\**`?\[([A-Z]{1,3}\d{1,2})\](?!\()")
+RANGE = re.compile(r"\[([A-Z]{1,3})(\d{1,2})\] to \[\1(\d{1,2})\]")
+COMMENT = re.compile(r"//.*|/\*.*|^\s*\*.*")
+
+
+def labels_in(text: str) -> set[str]:
+    found = set(LABEL.findall(text))
+    for prefix, first, last in RANGE.findall(text):
+        found |= {f"{prefix}{n}" for n in range(int(first), int(last) + 1)}
+    return found
+
+
+def main() -> None:
+    defined = defaultdict(list)
+    cited = defaultdict(list)
+    mentioned = []
+    for path in tree.files(".md", under="docs/protocols"):
+        for number, line in enumerate(tree.lines(path), 1):
+            where = f"{path}:{number}"
+            definition = DEFINITION.match(line)
+            if definition:
+                defined[definition[1]].append(where)
+            mentioned += [(label, where) for label in labels_in(line)]
+    for path in tree.files(".cpp", ".hpp", under="src"):
+        for number, line in enumerate(tree.lines(path), 1):
+            if comment := COMMENT.search(line):
+                for label in labels_in(comment[0]):
+                    cited[label].append(f"{path}:{number}")
+    problems = [f"{places[1]}: [{label}] is defined a second time (first in {places[0]})"
+                for label, places in sorted(defined.items()) if len(places) > 1]
+    problems += [f"{places[0]}: [{label}] is cited but defined nowhere in docs/protocols"
+                 for label, places in sorted(cited.items()) if label not in defined]
+    problems += [f"{places[0]}: [{label}] is defined but never cited in src/"
+                 for label, places in sorted(defined.items()) if label not in cited]
+    problems += [f"{where}: [{label}] is mentioned but defined nowhere"
+                 for label, where in mentioned if label not in defined]
+    tree.finish(problems, f"{len(defined)} labels")
+
+
+main()
