@@ -13,7 +13,7 @@ class Flexbar(Program):
     title = "flexbar"
 
     def prepare(self, inputs: Path) -> None:
-        data.adapter_reads(inputs / "adapter.fastq", seed=SEED, count=30_000)
+        data.adapter_reads(inputs / "adapter.fastq", seed=SEED, count=20_000)
         (inputs / "adapter.fasta").write_text(f">adapter\n{data.ADAPTER}\n")
 
     def steps(self, place: Place) -> list[Step]:

@@ -15,7 +15,7 @@ class OpenCv(Program):
         compile_client("opencv", inputs, ["-I/usr/include/opencv4", "-lopencv_imgproc", "-lopencv_core"])
 
     def steps(self, place: Place) -> list[Step]:
-        return [Step([str(place.inputs / "opencv"), "2400", str(SEED)])]
+        return [Step([str(place.inputs / "opencv"), "2200", str(SEED)])]
 
     def results(self, place: Place) -> Results:
         results = parse_lines(place.stdout())

@@ -12,13 +12,13 @@ class OpenVdb(Program):
     title = "OpenVDB tools"
 
     def prepare(self, inputs: Path) -> None:
-        data.point_cloud(inputs / "points.pts", seed=SEED, count=30_000)
+        data.point_cloud(inputs / "points.pts", seed=SEED, count=20_000)
 
     def steps(self, place: Place) -> list[Step]:
         return [
-            Step(["vdb_tool", "-read", str(place.inputs / "points.pts"), "-points2ls", "dim=72", "radius=3", "width=3",
+            Step(["vdb_tool", "-read", str(place.inputs / "points.pts"), "-points2ls", "dim=56", "radius=3", "width=3",
                   "-gauss", "iter=1", "size=1", "-ls2mesh", "keep=1", "-write", "out.vdb", "vdb=0", "-write", "out.ply"]),
-            Step(["vdb_render", "out.vdb", "out.ppm", "-res", "480x360", "-samples", "2"]),
+            Step(["vdb_render", "out.vdb", "out.ppm", "-res", "480x360"]),
         ]
 
     def results(self, place: Place) -> Results:

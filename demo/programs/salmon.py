@@ -20,8 +20,8 @@ class Salmon(Program):
     title = "salmon"
 
     def prepare(self, inputs: Path) -> None:
-        sequences = data.transcripts(inputs / "transcripts.fasta", seed=SEED, genes=300)
-        data.transcript_reads(inputs / "transcripts.fastq", sequences, seed=SEED + 1, count=60_000)
+        sequences = data.transcripts(inputs / "transcripts.fasta", seed=SEED, genes=120)
+        data.transcript_reads(inputs / "transcripts.fastq", sequences, seed=SEED + 1, count=40_000)
 
     def steps(self, place: Place) -> list[Step]:
         threads = str(max(2, place.threads))
