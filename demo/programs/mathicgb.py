@@ -12,7 +12,7 @@ class MathicGb(Program):
     title = "mathicgb"
 
     def prepare(self, inputs: Path) -> None:
-        data.polynomial_system(inputs / "quadrics.ideal", seed=SEED, variables=10, degree=2, count=11)
+        data.polynomial_system(inputs / "quadrics.ideal", seed=SEED, variables=10, degree=2, count=10)
 
     def steps(self, place: Place) -> list[Step]:
         # mgb writes its result beside the input's name, so the input is linked into the run's own folder.
