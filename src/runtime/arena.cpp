@@ -386,7 +386,7 @@ void arena::drop_reference() noexcept {
   }
 }
 
-void arena::submit(task& t, unsigned home_or_none) noexcept {
+void arena::submit(task& t, unsigned home_or_none) {
   if (home_or_none == no_home) {
     unaddressed.push(t);
     new_work(no_isolation, 0);
@@ -396,7 +396,7 @@ void arena::submit(task& t, unsigned home_or_none) noexcept {
   }
 }
 
-void arena::enqueue(task& t, unsigned home_or_none) noexcept {
+void arena::enqueue(task& t, unsigned home_or_none) {
   if (home_or_none == no_home) {
     unaddressed.push(t);
   } else {
@@ -415,12 +415,12 @@ void arena::enqueue(task& t, unsigned home_or_none) noexcept {
   }
 }
 
-void arena::submit_critical(task& t) noexcept {
+void arena::submit_critical(task& t) {
   critical.push(t);
   new_work(task_access::isolation(t), 0);
 }
 
-void arena::submit_resume(task& t) noexcept {
+void arena::submit_resume(task& t) {
   resumed.push(t);
   new_work(no_isolation, 0);
 }

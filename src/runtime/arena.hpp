@@ -43,7 +43,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
-  sync::shared_queue<task, task_access> queue;
+  sync::shared_queue<task> queue;
 };
 
 struct arena_request {
@@ -156,16 +156,16 @@ class arena {
   }
 
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
-  void submit(task& t, unsigned home_or_none) noexcept;
-  void enqueue(task& t, unsigned home_or_none) noexcept;
-  void submit_critical(task& t) noexcept;
-  void submit_resume(task& t) noexcept;
+  void submit(task& t, unsigned home_or_none);
+  void enqueue(task& t, unsigned home_or_none);
+  void submit_critical(task& t);
+  void submit_resume(task& t);
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
-  sync::shared_queue<task, task_access> unaddressed;
-  sync::shared_queue<task, task_access> critical;
-  sync::shared_queue<task, task_access> resumed;
+  sync::shared_queue<task> unaddressed;
+  sync::shared_queue<task> critical;
+  sync::shared_queue<task> resumed;
   observer_list observers;
 
   /// Threads that hold the arena in a parallel phase: workers stay longer.

@@ -151,6 +151,11 @@ void resource_manager::link(arena& a) {
   a.linked_ = true;
 }
 
+bool resource_manager::is_idle() noexcept {
+  const std::lock_guard hold(lock_);
+  return first_arena_ == nullptr && workers_.empty();
+}
+
 bool resource_manager::wait_until_unused() noexcept {
   std::unique_lock hold(lock_);
   for (;;) {

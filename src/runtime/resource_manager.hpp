@@ -84,6 +84,9 @@ class resource_manager {
   /// that was left behind is done.
   bool wait_until_unused() noexcept;
 
+  /// True if there is no arena and no worker.
+  bool is_idle() noexcept;
+
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
 
   std::mutex& lock_for_fork() noexcept { return lock_; }
