@@ -86,8 +86,9 @@ class arena {
   [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
   [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
 
-  /// A free slot for the thread, or no_slot. A worker's is never a reserved one; slots of its own domain come first.
-  [[nodiscard]] slot_id occupy_slot(thread_state& t) noexcept;
+  /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
+  /// it can; one that comes by execute(), a worker of another arena perhaps, gets the first that is free.
+  [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept;
   void release_slot(slot_id number) noexcept;
 
   /// The domain that a slot number of a task's affinity means.
@@ -128,6 +129,8 @@ class arena {
 
   /// A worker has come with the mark that its waker made for it.
   void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
+  /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
+  [[nodiscard]] bool worker_could_enter() noexcept;
   void worker_found_no_slot(thread_state& t) noexcept;
   /// After its slot is free: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
@@ -176,6 +179,7 @@ class arena {
 
   [[nodiscard]] bool somebody_could_come() const noexcept;
   [[nodiscard]] int workers_wanted() const noexcept;
+  [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
@@ -200,6 +204,7 @@ class arena {
   sync::atomic<bool> busy_{false};       ///< wants workers
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
 
+  sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
