@@ -24,7 +24,11 @@ void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(ad
 
 attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
     : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
-      outer_greeted_(t.greeted) {
+      outer_greeted_(t.greeted), outer_stay_(t.stay) {
+  if (slot_held_in(t, a) == number) {
+    outer_base_ = a.slot(number).base;
+  }
+  t.stay = this;
   base_.thread = &t;
   // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
   base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
@@ -39,10 +43,27 @@ attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
   t.greeted = 0;
 }
 
+slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
+  if (t.in == &a) {
+    return t.slot_number;
+  }
+  for (const attachment* stay = t.stay; stay != nullptr; stay = stay->outer_stay_) {
+    if (stay->outer_arena_ == &a) {
+      return stay->outer_number_;
+    }
+  }
+  return no_slot;
+}
+
 attachment::~attachment() {
   thread_state& t = *base_.thread;
   drop_suspend_point(base_);
-  t.in->release_slot(t.slot_number);
+  if (outer_base_ != nullptr) {
+    t.slot->base = outer_base_;
+  } else {
+    t.in->release_slot(t.slot_number);
+  }
+  t.stay = outer_stay_;
   t.running = outer_running_;
   t.in = outer_arena_;
   t.slot = outer_slot_;

@@ -120,7 +120,10 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
   if (t.kind == thread_kind::application && a.domain_count() > 1) {
     t.domain = a.manager().domain_of_this_thread();
   }
-  const slot_id number = a.occupy_slot(t, thread_kind::application);
+  slot_id number = a.occupy_slot(t, thread_kind::application);
+  if (__builtin_expect(number == no_slot, false)) {
+    number = slot_held_in(t, a);  // from further up this stack: nobody else can use it until we return
+  }
   if (__builtin_expect(number != no_slot, true)) {
     const arena_visit visit(t, a, number);
     body();
