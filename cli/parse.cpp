@@ -1,0 +1,28 @@
+/// CLI11 behind one call, with our exit codes.
+#include "parse.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace homing::cli {
+
+bool parse(CLI::App& app, arguments args, int usage, int& result) {
+  std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(args));
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    result = exit_ok;
+  } catch (const CLI::ParseError& error) {
+    complain(std::string(error.what()) + " (see " + app.get_name() + " --help)");
+    result = usage;
+  }
+  return false;
+}
+
+void set_examples(CLI::App& app, const std::string& examples) { app.footer("Examples:\n" + examples); }
+
+void complain(const std::string& text) { std::fprintf(stderr, "homing: %s\n", text.c_str()); }
+
+}  // namespace homing::cli
