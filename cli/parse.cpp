@@ -3,8 +3,22 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 namespace homing::cli {
+namespace {
+
+class help_format : public CLI::Formatter {
+ public:
+  explicit help_format(std::string usage) : usage_(std::move(usage)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
+
+ private:
+  std::string usage_;
+};
+
+}  // namespace
 
 bool parse(CLI::App& app, arguments args, int usage, int& result) {
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
@@ -21,7 +35,10 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
   return false;
 }
 
-void set_examples(CLI::App& app, const std::string& examples) { app.footer("Examples:\n" + examples); }
+void shape_help(CLI::App& app, const std::string& usage, const std::string& examples) {
+  app.formatter(std::make_shared<help_format>("\nUsage: " + usage + '\n'));
+  app.footer("Examples:\n" + examples);
+}
 
 void complain(const std::string& text) { std::fprintf(stderr, "homing: %s\n", text.c_str()); }
 

@@ -11,7 +11,7 @@ namespace homing::cli {
 /// help was printed on stdout (0), or what was wrong on stderr (`usage`).
 [[nodiscard]] bool parse(CLI::App& app, arguments args, int usage, int& result);
 
-/// Gives the help of `app` our shape: first the purpose, then options, then examples.
-void set_examples(CLI::App& app, const std::string& examples);
+/// Gives the help of `app` our shape: purpose, usage, options, examples.
+void shape_help(CLI::App& app, const std::string& usage, const std::string& examples);
 
 }  // namespace homing::cli

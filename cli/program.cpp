@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -124,6 +125,17 @@ std::string tbb_in(const std::string& list) {
   return address == std::string::npos ? path : path.substr(0, address);
 }
 
+// Whether the program imports a function that loads a library or starts a program: its name stands,
+// with a zero byte on each side, in the table of dynamic symbols.
+bool leads_on(std::string_view bytes) {
+  for (const char* name : {"dlopen", "dlmopen", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe",
+                           "fexecve", "posix_spawn", "posix_spawnp", "system", "popen"}) {
+    const std::string entry = std::string(1, '\0') + name + '\0';
+    if (bytes.find(entry) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 found_program find_program(const std::string& name) {
@@ -169,8 +181,7 @@ program_facts inspect(const std::string& path) {
   if (!facts.tbb_path.empty()) {
     facts.links = linkage::with_tbb;
   } else {
-    constexpr std::string_view loader("\0dlopen\0", 8);  // the name as an import
-    facts.links = file.bytes().find(loader) == std::string_view::npos ? linkage::without_tbb : linkage::may_load_tbb;
+    facts.links = leads_on(file.bytes()) ? linkage::may_lead_to_tbb : linkage::without_tbb;
   }
   return facts;
 }

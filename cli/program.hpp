@@ -14,11 +14,11 @@ struct found_program {
 [[nodiscard]] found_program find_program(const std::string& name);
 
 enum class linkage {
-  unknown,      ///< a script, or not a 64-bit ELF file: no opinion
-  fixed,        ///< statically linked: no library can be chosen
-  with_tbb,     ///< the dynamic linker gives it a libtbb.so.12: `tbb_path`
-  without_tbb,  ///< it is given none, and can't load one later
-  may_load_tbb  ///< it is given none, but calls dlopen (Python, Java ...)
+  unknown,         ///< a script, or not a 64-bit ELF file: no opinion
+  fixed,           ///< statically linked: no library can be chosen
+  with_tbb,        ///< the dynamic linker gives it a libtbb.so.12: `tbb_path`
+  without_tbb,     ///< it is given none, and can neither load one later nor start another program
+  may_lead_to_tbb  ///< it is given none, but loads libraries or starts programs (Python, a shell ...)
 };
 
 struct program_facts {

@@ -1,10 +1,14 @@
 /// `homing run`: starts any program on our libtbb.so.12, without rebuilding it.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 
 #include "child.hpp"
 #include "command.hpp"
@@ -118,10 +122,7 @@ std::optional<std::string> prepare(const run_options& options, const std::string
 int run_with_table(const arguments& program) {
   std::string name = (fs::temp_directory_path() / "homing-report-XXXXXX").string();
   const int file = ::mkstemp(name.data());
-  if (file < 0) {
-    complain("can't make the file " + name);
-    return exit_run_failed;
-  }
+  if (file < 0) throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno));
   ::close(file);
   ::setenv("HOMING_REPORT", name.c_str(), 1);
   const int result = run_and_wait(program);
@@ -133,12 +134,9 @@ int run_with_table(const arguments& program) {
   return result;
 }
 
-}  // namespace
-
-int run_command(const arguments& args) {
+int run(const arguments& args) {
   CLI::App app(
       "Runs PROGRAM on Homing's libtbb.so.12: its folder is put in front of LD_LIBRARY_PATH.\n"
-      "Usage: homing run [OPTIONS] [--] PROGRAM [ARGS...]\n\n"
       "The exit code is the program's, or 128 + the signal that killed it; 127 if the program was not\n"
       "found, 126 if it can't be executed, 125 if homing itself failed.",
       "homing run");
@@ -153,12 +151,12 @@ int run_command(const arguments& args) {
       ->check(CLI::IsMember({"node", "l3", "socket"}));
   app.add_option("--tbb", options.tbb, "homing (default), or stock: the library it has without us")
       ->check(CLI::IsMember({"homing", "stock"}));
-  set_examples(app,
-               "  homing run -- ./app data.txt\n"
-               "  homing run --report -- python3 script.py\n"
-               "  homing run --report=figures.json --steal=domain -- ./app\n"
-               "  homing run --topology \"node:4 core:2 pu:1\" --report -- ./app\n"
-               "  homing run --tbb=stock -- ./app");
+  shape_help(app, "homing run [OPTIONS] [--] PROGRAM [ARGS...]",
+             "  homing run -- ./app data.txt\n"
+             "  homing run --report -- python3 script.py\n"
+             "  homing run --report=figures.json --steal=domain -- ./app\n"
+             "  homing run --topology \"node:4 core:2 pu:1\" --report -- ./app\n"
+             "  homing run --tbb=stock -- ./app");
   const std::size_t own = own_words(app, args);
   arguments program(args.begin() + static_cast<std::ptrdiff_t>(own), args.end());
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
@@ -184,6 +182,17 @@ int run_command(const arguments& args) {
   if (options.report == "true") return run_with_table(program);
   set("HOMING_REPORT", options.report == "stderr" ? options.report : fs::absolute(options.report).string());
   return become(program);
+}
+
+}  // namespace
+
+int run_command(const arguments& args) {
+  try {
+    return run(args);
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return exit_run_failed;
+  }
 }
 
 }  // namespace homing::cli

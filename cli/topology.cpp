@@ -116,11 +116,11 @@ int topology_command(const arguments& args) {
   app.add_option("--topology", text, "a made-up machine: an hwloc synthetic line, or an XML file");
   app.add_option("--domain", kind, "what a domain is: node, l3 or socket")
       ->check(CLI::IsMember({"node", "l3", "socket"}));
-  set_examples(app,
-               "  homing topology\n"
-               "  homing topology --json | jq '.domains[].cpus'\n"
-               "  homing topology --topology \"pack:2 node:2 core:4 pu:2\" --domain socket\n"
-               "  taskset -c 0 homing topology");
+  shape_help(app, "homing topology [OPTIONS]",
+             "  homing topology\n"
+             "  homing topology --json | jq '.domains[].cpus'\n"
+             "  homing topology --topology \"pack:2 node:2 core:4 pu:2\" --domain socket\n"
+             "  taskset -c 0 homing topology");
   int result = exit_ok;
   if (!parse(app, args, exit_usage, result)) return result;
 
