@@ -15,8 +15,6 @@
 #include <cstring>
 #include <string_view>
 
-extern char** environ;
-
 namespace homing::cli {
 namespace {
 
@@ -119,8 +117,8 @@ std::string tbb_in(const std::string& list) {
   constexpr std::string_view key = "libtbb.so.12 => ";
   const std::size_t at = list.find(key);
   if (at == std::string::npos) return "";
-  const std::size_t end = list.find_first_of("\n", at);
-  std::string path = list.substr(at + key.size(), end - at - key.size());
+  const std::size_t end = list.find('\n', at);
+  const std::string path = list.substr(at + key.size(), end - at - key.size());
   const std::size_t address = path.rfind(" (0x");
   return address == std::string::npos ? path : path.substr(0, address);
 }
@@ -130,7 +128,9 @@ std::string tbb_in(const std::string& list) {
 bool leads_on(std::string_view bytes) {
   for (const char* name : {"dlopen", "dlmopen", "execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe",
                            "fexecve", "posix_spawn", "posix_spawnp", "system", "popen"}) {
-    const std::string entry = std::string(1, '\0') + name + '\0';
+    std::string entry(1, '\0');
+    entry += name;
+    entry += '\0';
     if (bytes.find(entry) != std::string_view::npos) return true;
   }
   return false;

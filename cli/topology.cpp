@@ -24,6 +24,7 @@ const char* kind_name(domain_kind kind) {
 template <class Ids>
 std::vector<int> numbers(const Ids& ids) {
   std::vector<int> result;
+  result.reserve(ids.size());
   for (const auto id : ids) result.push_back(static_cast<int>(id));
   return result;
 }

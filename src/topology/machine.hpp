@@ -134,7 +134,7 @@ class machine {
   bool virtual_ = false;
 };
 
-/// The process's machine, read on first use as the environment says (docs/guide: HOMING_TOPOLOGY,
+/// The process's machine, read on first use as the environment says (docs/guide/machine.md: HOMING_TOPOLOGY,
 /// HOMING_DOMAIN, HWLOC_SYNTHETIC, HWLOC_XMLFILE) and never again. Lives until the process ends.
 /// Threads: any. Errors: none. If hwloc fails, one domain with the process's mask, and one warning.
 [[nodiscard]] const machine& current() noexcept;
