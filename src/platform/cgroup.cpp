@@ -105,9 +105,8 @@ std::optional<mount> find_mount(hierarchy version, std::string_view mountinfo) {
     while (dash < fields.size() && fields[dash] != "-") ++dash;
     if (dash + 3 >= fields.size()) continue;
     const auto type = fields[dash + 1];
-    const bool wanted = version == hierarchy::v2
-                            ? type == "cgroup2"
-                            : type == "cgroup" && lists(fields[dash + 3], "cpu");
+    const bool wanted =
+        version == hierarchy::v2 ? type == "cgroup2" : type == "cgroup" && lists(fields[dash + 3], "cpu");
     if (wanted) return mount{unescape(fields[3]), unescape(fields[4])};
   }
   return std::nullopt;
@@ -120,8 +119,8 @@ std::optional<std::string> find_group(hierarchy version, std::string_view groups
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const auto controllers = line.substr(first + 1, second - first - 1);
-    const bool wanted = version == hierarchy::v2 ? line.substr(0, first) == "0" && controllers.empty()
-                                                 : lists(controllers, "cpu");
+    const bool wanted =
+        version == hierarchy::v2 ? line.substr(0, first) == "0" && controllers.empty() : lists(controllers, "cpu");
     if (wanted) return std::string(line.substr(second + 1));
   }
   return std::nullopt;
@@ -144,8 +143,8 @@ std::string below_mount(const std::string& group, const std::string& mount_root)
   return std::string(path);
 }
 
-std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root,
-                                        std::string_view mountinfo, std::string_view groups) {
+std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root, std::string_view mountinfo,
+                                        std::string_view groups) {
   const auto where = find_mount(version, mountinfo);
   const auto group = find_group(version, groups);
   if (!where || !group) return std::nullopt;
@@ -165,8 +164,8 @@ std::optional<cpu_quota> read_cpu_quota(const std::string& root) {
   const auto mountinfo = read_file(root + "/proc/self/mountinfo", proc_file_bytes_max);
   const auto groups = read_file(root + "/proc/self/cgroup", proc_file_bytes_max);
   if (!mountinfo || !groups) return std::nullopt;
-  const auto v2 = smallest_quota(hierarchy::v2, root, *mountinfo, *groups);
-  const auto v1 = smallest_quota(hierarchy::v1, root, *mountinfo, *groups);
+  auto v2 = smallest_quota(hierarchy::v2, root, *mountinfo, *groups);
+  auto v1 = smallest_quota(hierarchy::v1, root, *mountinfo, *groups);
   if (!v2 || (v1 && v1->cpus < v2->cpus)) return v1;
   return v2;
 }

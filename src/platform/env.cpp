@@ -92,8 +92,7 @@ std::optional<std::string_view> env(const char* name) noexcept {
   return std::string_view(value, length);
 }
 
-void refuse_env(const char* name, std::string_view value, const char* expected,
-                const char* used) noexcept {
+void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept {
   if (!first_refusal(name)) return;
   warn("%s=%s is not valid: expected %s; using %s", name, printable(value).c_str(), expected, used);
 }

@@ -33,8 +33,7 @@ class printable {
 [[nodiscard]] std::optional<std::string_view> env(const char* name) noexcept;
 
 /// Says, once for each variable: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
-void refuse_env(const char* name, std::string_view value, const char* expected,
-                const char* used) noexcept;
+void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept;
 
 /// The names and meanings that a variable may have, in the order in which to tell them.
 template <class E>

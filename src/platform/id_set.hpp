@@ -127,9 +127,7 @@ class id_set {
 
  private:
   static constexpr std::size_t word_bits = sizeof(unsigned long) * CHAR_BIT;
-  static constexpr unsigned long mask(int bit) noexcept {
-    return 1UL << (static_cast<unsigned>(bit) % word_bits);
-  }
+  static constexpr unsigned long mask(int bit) noexcept { return 1UL << (static_cast<unsigned>(bit) % word_bits); }
   static constexpr int number(Id id) noexcept { return static_cast<int>(id); }
 
   static std::optional<int> take_number(std::string_view& text) {

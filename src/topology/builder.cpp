@@ -119,9 +119,12 @@ class machine_builder {
   [[nodiscard]] std::tuple<int, int, int> key(const cpu_fact& cpu) const {
     const int apart = cpu.node < 0 ? cpu.package : -1;  // CPUs that no node has, by socket
     switch (result_->kind_) {
-      case domain_kind::socket: return {0, cpu.package, 0};
-      case domain_kind::l3: return {cpu.node, apart, cpu.l3};
-      case domain_kind::node: break;
+      case domain_kind::socket:
+        return {0, cpu.package, 0};
+      case domain_kind::l3:
+        return {cpu.node, apart, cpu.l3};
+      case domain_kind::node:
+        break;
     }
     return {cpu.node, apart, 0};
   }
@@ -240,7 +243,8 @@ class machine_builder {
         const node_id node = item(facts_.nodes, node_of(*cpu)).id;
         // A CPU whose core is unknown is a core of its own: negative numbers don't collide.
         const int core = cpu->core >= 0 ? cpu->core : -1 - static_cast<int>(cpu->id);
-        result_->places_.push_back({cpu->id, static_cast<domain_index>(d), static_cast<int>(node), core, cpu->core_type});
+        result_->places_.push_back(
+            {cpu->id, static_cast<domain_index>(d), static_cast<int>(node), core, cpu->core_type});
         nodes.add(node);
         if (cpu->core_type >= 0) types.push_back(cpu->core_type);
         if (!result_->virtual_) remember_domain(cpu->id, d);
@@ -282,7 +286,7 @@ class machine_builder {
   const platform::cpu_set mask_;
   std::unique_ptr<machine> result_;
   std::vector<const cpu_fact*> usable_;
-  std::vector<bool> memory_usable_;                     // by place in facts_.nodes
+  std::vector<bool> memory_usable_;                    // by place in facts_.nodes
   std::vector<std::vector<const cpu_fact*>> members_;  // by domain
 };
 

@@ -25,9 +25,12 @@ std::string list(const std::vector<node_id>& nodes) {
 
 const char* kind_name(domain_kind kind) {
   switch (kind) {
-    case domain_kind::l3: return "an L3 group";
-    case domain_kind::socket: return "a socket";
-    case domain_kind::node: break;
+    case domain_kind::l3:
+      return "an L3 group";
+    case domain_kind::socket:
+      return "a socket";
+    case domain_kind::node:
+      break;
   }
   return "a NUMA node";
 }

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <new>
 #include <string_view>
 
 #include "platform/cpu_set.hpp"
@@ -19,8 +21,7 @@ source::origin guess_origin(const std::string& text) {
 
 domain_kind kind_of_environment() noexcept {
   return platform::env_choice<domain_kind>(
-      "HOMING_DOMAIN",
-      {{"node", domain_kind::node}, {"l3", domain_kind::l3}, {"socket", domain_kind::socket}},
+      "HOMING_DOMAIN", {{"node", domain_kind::node}, {"l3", domain_kind::l3}, {"socket", domain_kind::socket}},
       domain_kind::node);
 }
 
@@ -63,21 +64,27 @@ std::shared_ptr<const machine> read_environment() {
     const std::string_view variable = asked[i].variable;
     hidden = hidden || (variable != "HOMING_TOPOLOGY" && made_up.who == refused_by::homing);
     const char* const next = i + 1 < asked.size() ? asked[i + 1].variable : hidden ? mask_only : "the real machine";
-    const std::string expected = (asked[i].from.from == source::origin::xml
-                                      ? "an hwloc XML file ("
-                                      : "a machine such as \"node:4 core:2 pu:1\" (") + made_up.error + ")";
+    const std::string expected =
+        (asked[i].from.from == source::origin::xml ? "an hwloc XML file ("
+                                                   : "a machine such as \"node:4 core:2 pu:1\" (") +
+        made_up.error + ")";
     platform::refuse_env(asked[i].variable, asked[i].from.text, expected.c_str(), next);
   }
   if (hidden) return one_domain();
   read_result real = read({.kind = kind_of_environment()});
   if (real.value) return std::move(real.value);
-  platform::warn("can't read this machine's topology (%s); using %s", platform::printable(real.error).c_str(), mask_only);
+  platform::warn("can't read this machine's topology (%s); using %s", platform::printable(real.error).c_str(),
+                 mask_only);
   return one_domain();
 }
 
-// Never freed: threads may still ask while static objects are destroyed.
+// Never freed: threads may still ask while static objects are destroyed. Out of memory ends the
+// program here: nothing can run without a machine.
 const machine& current() noexcept {
-  static const auto& snapshot = *new std::shared_ptr<const machine>(read_environment());
+  static const machine* const snapshot = [] {
+    alignas(std::shared_ptr<const machine>) static std::byte place[sizeof(std::shared_ptr<const machine>)];
+    return (new (place) std::shared_ptr<const machine>(read_environment()))->get();
+  }();
   return *snapshot;
 }
 

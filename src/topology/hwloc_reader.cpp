@@ -144,8 +144,8 @@ std::map<unsigned, int> core_types(hwloc_topology_t topology) {
 std::vector<unsigned> read_distances(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& nodes) {
   hwloc_distances_s* matrix = nullptr;
   unsigned count = 1;
-  if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &matrix,
-                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
+  if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &matrix, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
+                                  0) != 0 ||
       count == 0 || matrix == nullptr) {
     return {};
   }
@@ -169,8 +169,9 @@ std::vector<unsigned> read_distances(hwloc_topology_t topology, const std::vecto
         const auto value = matrix->values[i * matrix->nbobjs + j];
         if (from >= n || to >= n) continue;
         // Another unit (say ns) is brought to 10 for local; only a real 255 means unreachable.
-        const auto scaled = local == 10 ? std::min<hwloc_uint64_t>(value, 255)
-                                        : std::min<hwloc_uint64_t>(value / local * 10 + value % local * 10 / local, 254);
+        const auto scaled = local == 10
+                                ? std::min<hwloc_uint64_t>(value, 255)
+                                : std::min<hwloc_uint64_t>(value / local * 10 + value % local * 10 / local, 254);
         result[from * n + to] = static_cast<unsigned>(scaled);
       }
     }
@@ -185,9 +186,8 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
   facts.made_up = from != source::origin::real || !facts.this_system;
 
   const std::vector<hwloc_obj_t> nodes = nodes_by_id(topology);
-  const bool sizes_known = std::any_of(nodes.begin(), nodes.end(), [](hwloc_obj_t node) {
-    return node->attr->numanode.local_memory > 0;
-  });
+  const bool sizes_known =
+      std::any_of(nodes.begin(), nodes.end(), [](hwloc_obj_t node) { return node->attr->numanode.local_memory > 0; });
   hwloc_const_nodeset_t allowed_nodes = hwloc_topology_get_allowed_nodeset(topology);
   for (hwloc_obj_t node : nodes) {
     facts.nodes.push_back({static_cast<node_id>(static_cast<int>(node->os_index)),
@@ -202,12 +202,13 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
   for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr;) {
     const auto node = home.find(pu->os_index);
     const auto type = types.find(pu->os_index);
-    facts.cpus.push_back({static_cast<cpu_id>(static_cast<int>(pu->os_index)),
-                          node == home.end() ? -1 : node->second,
+    facts.cpus.push_back({static_cast<cpu_id>(static_cast<int>(pu->os_index)), node == home.end() ? -1 : node->second,
                           ancestor_id(topology, pu, HWLOC_OBJ_PACKAGE, &hwloc_obj::os_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_CORE, &hwloc_obj::logical_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_L3CACHE, &hwloc_obj::logical_index),
-                          type != types.end() ? type->second : types.empty() ? 0 : -1,
+                          type != types.end() ? type->second
+                          : types.empty()     ? 0
+                                              : -1,
                           hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0});
   }
   std::sort(facts.cpus.begin(), facts.cpus.end(), [](const auto& a, const auto& b) { return a.id < b.id; });

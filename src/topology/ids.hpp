@@ -15,8 +15,6 @@ using platform::node_id;
 using platform::cpu_id;
 
 /// A domain's place in an array.
-[[nodiscard]] constexpr std::uint32_t to_index(domain_index d) noexcept {
-  return static_cast<std::uint32_t>(d);
-}
+[[nodiscard]] constexpr std::uint32_t to_index(domain_index d) noexcept { return static_cast<std::uint32_t>(d); }
 
 }  // namespace homing::topology

@@ -20,13 +20,13 @@ enum class domain_kind { node, l3, socket };
 
 /// A set of CPUs that share one mailbox.
 struct domain {
-  node_id node;                 ///< the node its CPUs belong to; of a socket with several, the lowest
-  node_id memory_node;          ///< where its memory comes from: `node`, or the nearest that has some
-  std::vector<cpu_id> cpus;     ///< CPUs this process may use, of the described machine, ascending
-  platform::cpu_set binding;    ///< real CPUs to bind a worker of this domain to; never empty
+  node_id node;                                ///< the node its CPUs belong to; of a socket with several, the lowest
+  node_id memory_node;                         ///< where its memory comes from: `node`, or the nearest that has some
+  std::vector<cpu_id> cpus;                    ///< CPUs this process may use, of the described machine, ascending
+  platform::cpu_set binding;                   ///< real CPUs to bind a worker of this domain to; never empty
   std::vector<std::vector<cpu_id>> l3_groups;  ///< `cpus` by shared L3; one group if none is known
-  bool has_memory;              ///< false: `node` has no memory, or none that we may use
-  int package;                  ///< OS id of the socket, -1 if unknown
+  bool has_memory;                             ///< false: `node` has no memory, or none that we may use
+  int package;                                 ///< OS id of the socket, -1 if unknown
 };
 
 /// oneTBB's task_arena::constraints without max_concurrency; -1 means any.
@@ -38,17 +38,17 @@ struct constraints_query {
 
 /// What this process may not use, and what took it away. Counts are CPUs of the described machine.
 struct limits {
-  unsigned machine_cpus = 0;          ///< CPUs that are switched on
+  unsigned machine_cpus = 0;  ///< CPUs that are switched on
   unsigned offline_cpus = 0;
-  unsigned cut_by_cpuset = 0;         ///< the cgroup's cpuset
-  unsigned cut_by_affinity = 0;       ///< the process's mask, beyond what the cpuset took
-  std::optional<double> quota_cpus;   ///< cgroup quota in CPUs
+  unsigned cut_by_cpuset = 0;        ///< the cgroup's cpuset
+  unsigned cut_by_affinity = 0;      ///< the process's mask, beyond what the cpuset took
+  std::optional<double> quota_cpus;  ///< cgroup quota in CPUs
   std::string quota_file;
-  std::vector<node_id> forbidden_memory;     ///< nodes whose memory this process may not use
+  std::vector<node_id> forbidden_memory;  ///< nodes whose memory this process may not use
   std::vector<node_id> nodes_without_memory;
-  std::vector<node_id> nodes_without_cpus;   ///< memory tiers: no domain
-  bool mask_ignored = false;  ///< the mask would have left no CPU of a machine claimed to be this one
-  bool kind_unknown = false;  ///< the machine reports nothing of the asked kind: domains are nodes
+  std::vector<node_id> nodes_without_cpus;  ///< memory tiers: no domain
+  bool mask_ignored = false;                ///< the mask would have left no CPU of a machine claimed to be this one
+  bool kind_unknown = false;                ///< the machine reports nothing of the asked kind: domains are nodes
 };
 
 /// An immutable snapshot. Every call from any thread; nothing here allocates unless it returns a
@@ -112,7 +112,7 @@ class machine {
     cpu_id cpu;
     domain_index domain;
     int node;
-    int core;       // dense over the machine
+    int core;  // dense over the machine
     int core_type;
   };
   // Calls f(place) for each CPU that satisfies the query, at most the allowed number of a core.
@@ -120,9 +120,9 @@ class machine {
   void for_each_match(const constraints_query& query, F&& f) const;
 
   std::vector<domain> domains_;
-  std::vector<unsigned> distances_;      // row-major, from x to
-  std::vector<domain_index> nearest_;    // row-major
-  std::vector<cpu_place> places_;        // by core, then by CPU
+  std::vector<unsigned> distances_;                // row-major, from x to
+  std::vector<domain_index> nearest_;              // row-major
+  std::vector<cpu_place> places_;                  // by core, then by CPU
   std::vector<std::uint32_t> domain_of_real_cpu_;  // by OS id; no_domain where there is none
   static constexpr std::uint32_t no_domain = ~std::uint32_t{0};
   std::vector<int> numa_ids_;
@@ -134,7 +134,7 @@ class machine {
   bool virtual_ = false;
 };
 
-/// The process's machine, read on first use as the environment says (docs/guide: HOMING_TOPOLOGY,
+/// The process's machine, read on first use as the environment says (docs/guide/machine.md: HOMING_TOPOLOGY,
 /// HOMING_DOMAIN, HWLOC_SYNTHETIC, HWLOC_XMLFILE) and never again. Lives until the process ends.
 /// Threads: any. Errors: none. If hwloc fails, one domain with the process's mask, and one warning.
 [[nodiscard]] const machine& current() noexcept;

@@ -12,7 +12,7 @@ namespace homing::topology {
 
 /// What limits this process. Anything not given is asked of the kernel.
 struct given_limits {
-  std::optional<platform::cpu_set> mask{};         ///< real CPUs the process may use
+  std::optional<platform::cpu_set> mask{};           ///< real CPUs the process may use
   std::optional<platform::node_set> memory_nodes{};  ///< nodes it may get memory from
   std::optional<double> quota_cpus{};                ///< <= 0: no quota
 };

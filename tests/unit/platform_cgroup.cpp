@@ -10,8 +10,9 @@ namespace homing::platform {
 namespace {
 
 constexpr const char* v2_mount = "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
-constexpr const char* v1_mount = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-                                 "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
+constexpr const char* v1_mount =
+    "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
 
 class quota : public ::testing::Test {
  protected:
@@ -101,9 +102,9 @@ TEST_F(quota, a_group_that_is_gone_leaves_its_parents) {
 
 TEST_F(quota, what_is_not_understood_sets_no_limit) {
   process(v2_mount, "0::/a\n");
-  for (const char* value : {"", "\n", "100000", "0 100000", "-1 100000", "100000 0", "1e5 100000", "100000 100000 1",
-                            "100000  100000", " 100000 100000", "x 100000", "100000 2000000", "99 100000",
-                            "99999999999999999999 100000", "max max"}) {
+  for (const char* value :
+       {"", "\n", "100000", "0 100000", "-1 100000", "100000 0", "1e5 100000", "100000 100000 1", "100000  100000",
+        " 100000 100000", "x 100000", "100000 2000000", "99 100000", "99999999999999999999 100000", "max max"}) {
     v2("/a", value);
     EXPECT_FALSE(read()) << value;
   }

@@ -16,7 +16,8 @@ namespace {
 enum class steal { near, random, domain };
 
 steal read_steal(const char* name) {
-  return env_choice<steal>(name, {{"near", steal::near}, {"random", steal::random}, {"domain", steal::domain}}, steal::near);
+  return env_choice<steal>(name, {{"near", steal::near}, {"random", steal::random}, {"domain", steal::domain}},
+                           steal::near);
 }
 
 // Each test has variables of its own: a refusal is said once a process.
@@ -69,7 +70,8 @@ TEST(env, flags_and_integers) {
     const std::string name = "HOMING_T_INTEGER" + std::to_string(++number);
     ::setenv(name.c_str(), value, 1);
     const std::string said = said_while([&] { EXPECT_EQ(env_integer(name.c_str(), -20, 20, 3), 3); });
-    const std::string expected = "homing: " + name + "=" + value + " is not valid: expected an integer from -20 to 20; using 3\n";
+    const std::string expected =
+        "homing: " + name + "=" + value + " is not valid: expected an integer from -20 to 20; using 3\n";
     EXPECT_EQ(said, *value == '\0' ? "" : expected);
   }
 }

@@ -15,7 +15,8 @@ using variables = std::initializer_list<std::pair<const char*, std::string>>;
 
 // Runs in a child: sets the variables, reads twice, prints what came out.
 [[noreturn]] void read_with(variables set) {
-  for (const char* name : {"HOMING_TOPOLOGY", "HOMING_DOMAIN", "HWLOC_SYNTHETIC", "HWLOC_XMLFILE", "HWLOC_THISSYSTEM"}) {
+  for (const char* name :
+       {"HOMING_TOPOLOGY", "HOMING_DOMAIN", "HWLOC_SYNTHETIC", "HWLOC_XMLFILE", "HWLOC_THISSYSTEM"}) {
     ::unsetenv(name);
   }
   for (const auto& [name, value] : set) ::setenv(name, value.c_str(), 1);
@@ -51,7 +52,8 @@ TEST_F(environment, ours_comes_before_hwlocs) {
 TEST_F(environment, domain_kind) {
   expect({{"HOMING_TOPOLOGY", fixture_path("l3_groups")}, {"HOMING_DOMAIN", "l3"}}, "", "virtual 4 domains 16 threads");
   expect({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}, {"HOMING_DOMAIN", "L3"}},
-         "homing: HOMING_DOMAIN=L3 is not valid: expected node, l3 or socket; using node\n", "virtual 2 domains 2 threads");
+         "homing: HOMING_DOMAIN=L3 is not valid: expected node, l3 or socket; using node\n",
+         "virtual 2 domains 2 threads");
 }
 
 TEST_F(environment, a_bad_value_is_one_line_and_the_real_machine) {
@@ -71,12 +73,13 @@ TEST_F(environment, the_next_variable_stands_in_for_a_bad_one) {
 }
 
 TEST_F(environment, a_machine_too_large_for_us_does_not_come_back_through_hwloc) {
-  expect({{"HWLOC_SYNTHETIC", "node:1000 core:1000 pu:1"}}, "homing: HWLOC_SYNTHETIC=.*more than 65536 CPUs.*one domain.*\n",
-         "real 1 domains .*");
+  expect({{"HWLOC_SYNTHETIC", "node:1000 core:1000 pu:1"}},
+         "homing: HWLOC_SYNTHETIC=.*more than 65536 CPUs.*one domain.*\n", "real 1 domains .*");
 }
 
 TEST_F(environment, values_are_made_fit_to_print) {
-  expect({{"HOMING_TOPOLOGY", "bad\033[31m\nline"}}, "homing: HOMING_TOPOLOGY=bad\\?\\[31m\\?line is not valid.*\n", "real .*");
+  expect({{"HOMING_TOPOLOGY", "bad\033[31m\nline"}}, "homing: HOMING_TOPOLOGY=bad\\?\\[31m\\?line is not valid.*\n",
+         "real .*");
   expect({{"HOMING_TOPOLOGY", std::string(5000, 'x')}},
          "homing: HOMING_TOPOLOGY=x{100}\\.\\.\\. is not valid: expected at most 4096 characters.*\n", "real .*");
 }

@@ -49,8 +49,8 @@ TEST(cpuset, cuts_what_the_description_disallows) {
 }
 
 TEST(memory_nodes, are_cut_apart_from_cpus) {
-  const auto m = read_or_fail(claimed(
-      four_nodes, {.mask = mask("0-15"), .memory_nodes = platform::node_set{node_id{1}, node_id{2}}}));
+  const auto m = read_or_fail(
+      claimed(four_nodes, {.mask = mask("0-15"), .memory_nodes = platform::node_set{node_id{1}, node_id{2}}}));
   EXPECT_EQ(m->domains().size(), 4U);
   EXPECT_EQ(m->at(at(3)).memory_node, node_id{1});
   EXPECT_EQ(m->at(at(2)).memory_node, node_id{2});

@@ -1,0 +1,33 @@
+/// What the subcommands of `homing` share: exit codes, and how they are found.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace homing::cli {
+
+/// Exit codes. `run` keeps the program's own and, as shells and timeout(1) do, uses 125 to 127 for
+/// what went wrong before the program ran.
+enum exit_code : int {
+  exit_ok = 0,
+  exit_failure = 1,
+  exit_usage = 2,
+  exit_run_failed = 125,
+  exit_not_executable = 126,
+  exit_not_found = 127,
+};
+
+/// The words after the subcommand's name.
+using arguments = std::vector<std::string>;
+
+/// One line on stderr, "homing: " in front.
+void complain(const std::string& text);
+
+/// `homing topology`: cli/topology.cpp.
+int topology_command(const arguments& args);
+/// `homing run`: cli/run.cpp.
+int run_command(const arguments& args);
+/// `homing X` for a program homing-X on PATH. Returns only if there is none: cli/external.cpp.
+int external_command(const std::string& name, const arguments& args);
+
+}  // namespace homing::cli

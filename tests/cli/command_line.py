@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Property: `homing` finds its subcommands, built in or on PATH, helps, and its exit codes never lie.
+Method: the command itself, with programs homing-X made for the test, and with an output that can't be written."""
+
+import os
+import subprocess
+
+from command import COMMAND, check, homing, main
+
+
+def script(path, text, mode=0o755):
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def help_and_version(_):
+    seen = homing("--version")
+    check(seen.code == 0 and seen.out.startswith("homing ") and seen.out.count("\n") == 1, "--version", seen)
+    for words in (["--help"], ["-h"], ["topology", "--help"], ["run", "--help"], ["run", "-h"]):
+        seen = homing(*words)
+        check(seen.code == 0 and "Examples:" in seen.out and "Usage: homing" in seen.out and seen.err == "",
+              "help: " + " ".join(words), seen)
+    seen = homing()
+    check(seen.code == 2 and seen.out == "" and "Usage:" in seen.err, "no subcommand", seen)
+    seen = homing("--nothing")
+    check(seen.code == 2 and "--nothing" in seen.err, "an unknown option", seen)
+
+
+def external(folder):
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    script(folder / "homing-lab", '#!/bin/sh\necho "lab:$#:$1:$2"\nexit 7\n')
+    seen = homing("lab", "--json", "a b", env=path)
+    check(seen.code == 7 and seen.out == "lab:2:--json:a b\n", "homing-lab gets the words as they are", seen)
+    script(folder / "homing-topology", "#!/bin/sh\necho wrong\n")
+    check("wrong" not in homing("topology", env=path).out, "built-in subcommands come first")
+    seen = homing("nosuch", env=path)
+    check(seen.code == 127 and "homing-nosuch" in seen.err, "unknown everywhere", seen)
+    script(folder / "homing-locked", "#!/bin/sh\n", 0o644)
+    seen = homing("locked", env={"PATH": str(folder)})
+    check(seen.code == 126 and "homing-locked" in seen.err, "not executable", seen)
+    for name in ("../lab", "a/b", "", "a b"):
+        check(homing(name, env=path).code == 2, f"not a name: {name!r}")
+
+
+def lost_output(_):
+    if not os.path.exists("/dev/full"):
+        return
+    with open("/dev/full", "w") as full:
+        for words in (["topology"], ["topology", "--json"], ["--version"], ["--help"]):
+            done = subprocess.run([COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+            check(done.returncode == 1 and "can't write" in done.stderr, "full disk: " + " ".join(words), done)
+
+
+main([help_and_version, external, lost_output])

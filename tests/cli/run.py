@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Property: `homing run` starts a program on our libtbb.so.12 with the settings asked for, gives its exit code back, and
+says what will keep it off our library. Method: programs that print what reached them, Python as a program that loads
+libtbb.so.12 for real, and small C programs linked in each way that matters."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from command import COMMAND, check, homing, main
+
+LIBRARY = (COMMAND.parent / "../lib/homing").resolve()
+# A program on TBB: loads it by name, as the dynamic linker of any program would, and asks it.
+ASK = """
+import ctypes
+tbb = ctypes.CDLL("libtbb.so.12")
+tbb.TBB_runtime_version.restype = ctypes.c_char_p
+print(tbb.TBB_runtime_version().decode(), tbb._ZN3tbb6detail2r115numa_node_countEv())
+"""
+REPORT = {"homing": "0", "domains": 4, "virtual": True, "threads": 8,
+          "tasks": {"executed": 1000, "home": 975, "away": 25}, "steals": {"near": 12, "far": 3}, "mailbox": 40,
+          "shared_queue": 5, "revokes": 2, "bypasses": 1, "wakeups": 7}
+
+
+def script(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def our_library(_):
+    seen = homing("run", "--", sys.executable, "-c", ASK)
+    check(seen.code == 0 and "homing" in seen.out, "a program gets our library", seen)
+    seen = homing("run", "--topology", "node:4 core:2 pu:1", sys.executable, "-c", ASK)
+    check(seen.out.split()[-1:] == ["4"], "--topology reaches the runtime", seen)
+    seen = homing("run", "--tbb=stock", "--", sys.executable, "-c", ASK, env={"LD_LIBRARY_PATH": str(LIBRARY)})
+    check("homing" not in seen.out, "--tbb=stock takes ours out of the way", seen)
+
+
+def settings(folder):
+    show = ["sh", "-c", "env; echo args:$#:$1:$2", "name"]
+    xml = Path(__file__).resolve().parent.parent / "data/topology/unequal.xml"
+    shutil.copy(xml, folder / "machine.xml")
+    seen = homing("run", "--steal=domain", "--domain", "socket", "--topology", "machine.xml", "--", *show, "--report", "a b",
+                  env={"LD_LIBRARY_PATH": f"/first:{LIBRARY}::/last"}, cwd=folder)
+    lines = seen.out.splitlines()
+    for line in ("HOMING_STEAL=domain", "HOMING_DOMAIN=socket", f"HOMING_TOPOLOGY={folder.resolve()}/machine.xml",
+                 "args:2:--report:a b"):
+        check(line in lines, line, seen)
+    path = [line for line in lines if line.startswith("LD_LIBRARY_PATH=")]
+    check(len(path) == 1 and path[0].startswith(f"LD_LIBRARY_PATH={LIBRARY}:/first:")
+          and path[0].count(str(LIBRARY)) == 1, "our folder once, and first", seen)
+    seen = homing("run", "--", *show)
+    check("HOMING_" not in seen.out, "nothing is set that was not asked for", seen)
+    check(homing("run", "--", "sh", "-c", "exec cat", "--").code == 0, "a later -- is the program's own")
+
+
+def exit_codes(folder):
+    for words in ([], ["--report"]):
+        name = "with a report" if words else "plain"
+        check(homing("run", *words, "--", "sh", "-c", "exit 42").code == 42, f"{name}: the program's own")
+        seen = homing("run", *words, "--", "sh", "-c", "kill -KILL $$")
+        check(seen.code in (-signal.SIGKILL, 128 + signal.SIGKILL), f"{name}: killed", seen)
+        check(homing("run", *words, "nosuchprogram").code == 127, f"{name}: not found")
+        check(homing("run", *words, folder / "none").code == 127, f"{name}: no such path")
+        (folder / "plain.txt").write_text("text")
+        seen = homing("run", *words, folder / "plain.txt")
+        check(seen.code == 126 and "plain.txt" in seen.err, f"{name}: not executable", seen)
+        check(homing("run", *words, folder).code == 126, f"{name}: a folder")
+    for words in ([], ["--"], ["--report"], ["--steal=foo", "true"], ["--domain", "planet", "true"], ["--nothing", "true"],
+                  ["--tbb=mine", "true"], ["--tbb=stock", "--report", "true"], ["--topology", "nonsense", "true"]):
+        seen = homing("run", *words)
+        check(seen.code == 125 and seen.err.startswith("homing: "), "wrong usage: " + " ".join(words), seen)
+
+
+def without_library(folder):
+    copy = folder / "bin/homing"
+    copy.parent.mkdir()
+    shutil.copy(COMMAND, copy)
+    done = subprocess.run([copy, "run", "--", "true"], text=True, capture_output=True)
+    check(done.returncode == 125 and "lib/homing/libtbb.so.12" in done.stderr, "a command without its library", done)
+
+
+def report(folder):
+    writer = script(folder / "writer", f"#!/bin/sh\necho '{json.dumps(REPORT)}' >> $HOMING_REPORT\necho out\nexit 9\n")
+    seen = homing("run", "--report", writer)
+    check(seen.code == 9 and seen.out == "out\n", "the program's output and code stay", seen)
+    for line in ("4 domains of a virtual machine, 8 threads", "in their home domain               975   97.5 %",
+                 "steals, far                            3"):
+        check(line in seen.err, line, seen)
+    twice = script(folder / "twice", f"#!/bin/sh\n{writer}\n{writer}\n")
+    seen = homing("run", "--report", twice)
+    check("sums of 2 processes" in seen.err and "2000" in seen.err, "several processes are summed", seen)
+    seen = homing("run", f"--report={folder}/kept.json", writer)
+    check(seen.code == 9 and json.loads((folder / "kept.json").read_text()) == REPORT and seen.err == "",
+          "--report=FILE keeps the JSON", seen)
+    part = script(folder / "part", "#!/bin/sh\necho '{\"domains\":1,\"tasks\":{\"executed\":0}}' > $HOMING_REPORT\n")
+    seen = homing("run", "--report", part)
+    check(seen.err.count("not measured") == 9 and "nan" not in seen.err, "missing figures are not measured, never 0", seen)
+    for text in ("garbage", "[1]", '{"tasks":'):
+        bad = script(folder / "bad", f"#!/bin/sh\necho '{text}' > $HOMING_REPORT\nexit 3\n")
+        seen = homing("run", "--report", bad)
+        check(seen.code == 3 and "can't be understood" in seen.err, f"a damaged report: {text}", seen)
+    seen = homing("run", "--report", "true")
+    check(seen.code == 0 and "no report" in seen.err, "no report at all", seen)
+    seen = homing("run", "--report", writer, env={"TMPDIR": str(folder / "none")})
+    check(seen.code == 125, "nowhere to put the report", seen)
+
+
+def signals(folder):
+    writer = script(folder / "waits", "#!/bin/sh\ntrap 'echo got; exit 5' TERM\necho ready\nwhile :; do read line; done\n")
+    child = subprocess.Popen([COMMAND, "run", "--report", "--", writer], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    check(child.stdout.readline() == "ready\n", "the program runs")
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(input="\n", timeout=30)
+    check(child.returncode == 5 and out == "got\n" and "no report" in err, "SIGTERM is passed on", (child.returncode, out, err))
+
+
+def warnings(folder):
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        print("left out: no C compiler")
+        return
+    (folder / "main.c").write_text("int main(void) { return 4; }\n")
+    (folder / "uses.c").write_text("const char *TBB_runtime_version(void);\nint main(void) { return !TBB_runtime_version(); }\n")
+    (folder / "other.c").write_text('const char *TBB_runtime_version(void) { return "other"; }\n')
+
+    def build(name, *words):
+        subprocess.run([compiler, *map(str, words), "-o", folder / name], check=True)
+        return folder / name
+
+    seen = homing("run", build("plain", folder / "main.c"))
+    check(seen.code == 4 and seen.err.count("\n") == 1 and "does not use libtbb.so.12" in seen.err, "without TBB", seen)
+    seen = homing("run", build("fixed", folder / "main.c", "-static"))
+    check(seen.code == 4 and "statically linked" in seen.err, "statically linked", seen)
+    (folder / "lib").mkdir()
+    other = build("lib/libtbb.so.12", "-shared", "-fPIC", "-Wl,-soname,libtbb.so.12", folder / "other.c")
+    seen = homing("run", build("uses", folder / "uses.c", other))
+    check(seen.code == 0 and seen.err == "", "with TBB: nothing to say", seen)
+    old = build("old", folder / "uses.c", other, "-Wl,--disable-new-dtags", f"-Wl,-rpath,{folder}/lib")
+    seen = homing("run", old)
+    check(seen.code == 0 and f"gets libtbb.so.12 from {folder}/lib" in seen.err, "its own RPATH comes first", seen)
+    new = build("new", folder / "uses.c", other, "-Wl,--enable-new-dtags", f"-Wl,-rpath,{folder}/lib")
+    seen = homing("run", new)
+    check(seen.code == 0 and seen.err == "", "RUNPATH comes after us", seen)
+    (folder / "plain").chmod(0o4755)
+    seen = homing("run", folder / "plain")
+    check("changes its user or group" in seen.err, "set-user-ID", seen)
+    for size in (4, 64, 200):
+        damaged = folder / f"damaged{size}"
+        damaged.write_bytes((folder / "plain").read_bytes()[:size])
+        damaged.chmod(0o755)
+        seen = homing("run", damaged)
+        check(seen.code != 0 and seen.code > 0, f"an ELF file of {size} bytes", seen)
+
+
+main([our_library, settings, exit_codes, without_library, report, signals, warnings])
