@@ -77,7 +77,7 @@ def show_tables(verdicts: list[Verdict]) -> None:
     _table(f"Homing against stock oneTBB: medians of {pairs} interleaved pairs", _TIME_HEAD,
            [_time_row(verdict) for verdict in verdicts])
     print("\nours/stock: time, below 1 is faster than stock (smallest-largest of a pair).\n"
-          "CPU: the same for the CPU time of the whole process, all threads together.")
+          "CPU: the same for CPU time, all threads of the process together.")
     parts = [f"{verdict.program.title}: {verdict.program.timed}" for verdict in verdicts
              if verdict.program.timed != Program.timed]
     print(f"Timed: the {Program.timed}" + (f"; of {', '.join(parts)}" if parts else "") + ".")
