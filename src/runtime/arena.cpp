@@ -348,13 +348,21 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
   return true;
 }
 
+int arena::workers_wanted() const noexcept {
+  return static_cast<int>(max_workers_ == 0 && mandatory_.load(sync::relaxed) ? 1U : max_workers_);
+}
+
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         (manager_.available() > 0 && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed));
+         (manager_.available() > 0 && workers_.load(sync::relaxed) < workers_wanted());
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
+    manager_.demand_changed();
+  } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
+             manager_.available() > 0 && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0) {
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
     manager_.demand_changed();
   }
   if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && manager_.send_worker(*this, home)) {
@@ -378,7 +386,17 @@ void arena::drop_reference() noexcept {
   }
 }
 
-void arena::enqueue(task& t, unsigned home_or_none) noexcept {
+void arena::submit(task& t, unsigned home_or_none) {
+  if (home_or_none == no_home) {
+    unaddressed.push(t);
+    new_work(no_isolation, 0);
+  } else {
+    domains_[home_or_none].queue.push(t);
+    new_mail(no_isolation, home_or_none);
+  }
+}
+
+void arena::enqueue(task& t, unsigned home_or_none) {
   if (home_or_none == no_home) {
     unaddressed.push(t);
   } else {
@@ -397,12 +415,12 @@ void arena::enqueue(task& t, unsigned home_or_none) noexcept {
   }
 }
 
-void arena::submit_critical(task& t) noexcept {
+void arena::submit_critical(task& t) {
   critical.push(t);
   new_work(task_access::isolation(t), 0);
 }
 
-void arena::submit_resume(task& t) noexcept {
+void arena::submit_resume(task& t) {
   resumed.push(t);
   new_work(no_isolation, 0);
 }

@@ -312,14 +312,17 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
             t = take_own(*d.thread, isolation);
           }
         }
-        if (!searching) {
-          if (!waiter.keep_going(*d.thread)) {
-            return nullptr;
-          }
-          t = take_own(*d.thread, isolation);
+        if (searching || waiter.keep_going(*d.thread)) {
+          t = take_own(*d.thread, isolation);  // what an earlier occupant of the slot has left
           if (t != nullptr) {
+            if (searching) {
+              d.thread->in->end_search_found(*d.thread);
+              searching = false;
+            }
             continue;
           }
+        } else {
+          return nullptr;
         }
         t = search(d, waiter, isolation, searching ? search_mark::held : search_mark::none);
         searching = false;

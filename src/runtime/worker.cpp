@@ -206,6 +206,7 @@ arena* resource_manager::next_assignment(worker& w) {
 }
 
 void resource_manager::stop_workers() noexcept {
+  const std::lock_guard one_at_a_time(stop_lock_);
   std::vector<worker*> all;
   {
     const std::lock_guard hold(lock_);

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Runs oneTBB's own tests on our library and compares with expected.toml.
+
+The tests come from Debian's source package (never committed); they are compiled with the public
+headers of oneTBB 2021.8 or 2023.2 and linked to libtbb.so.12. Exit status: 0 as expected, 1 not,
+2 the tests could not be had or built at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from harness import expectations, report, source
+from harness.build import Builder
+from harness.execute import loaded_library, run_program
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARY = ROOT / "build" / "release" / "lib" / "homing" / "libtbb.so.12"
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--set", default="all", choices=["ci", "conformance", "tests", "all"],
+                        help="which programs (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME",
+                        help="only this program; may be repeated")
+    parser.add_argument("--library", type=Path, default=LIBRARY, metavar="PATH",
+                        help="the libtbb.so.12 to test (default: our release build)")
+    parser.add_argument("--headers", default="2021", metavar="2021|2023|FOLDER",
+                        help="public headers to compile with (default: 2021, those of the tests)")
+    parser.add_argument("--topology", default="", metavar="STRING",
+                        help='a made-up machine, such as "node:4 core:2 pu:1"')
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="compilers at a time; programs always run one at a time")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N",
+                        help="run every program N times, to find what fails now and then")
+    parser.add_argument("--time-scale", type=float, default=1.0, metavar="X",
+                        help="multiply every time limit (a slow or loaded machine)")
+    parser.add_argument("--build-only", action="store_true", help="compile, run nothing")
+    parser.add_argument("--keep-going", action=argparse.BooleanOptionalAction, default=True,
+                        help="go on after a failure (default: yes)")
+    parser.add_argument("--source", type=Path, metavar="PATH",
+                        help=f"{source.TARBALL}, instead of a download by apt")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "upstream",
+                        metavar="FOLDER", help="where everything goes (default: build/upstream)")
+    parser.add_argument("--json", metavar="PATH", help="write all results to PATH; - is stdout")
+    parser.add_argument("--times", action="store_true", help="print the time of every program")
+    return parser.parse_args()
+
+
+def header_folder(wanted: str, tests: Path) -> tuple[Path, str]:
+    """The include folder, and a short name for it; raises SourceError if it is not there."""
+    folder = tests / "include" if wanted == "2021" else Path(wanted)
+    if wanted == "2023":
+        folder = ROOT / ".venv" / "include"
+    version = folder / "oneapi" / "tbb" / "version.h"
+    if not version.is_file():
+        raise source.SourceError(f"no oneTBB headers in {folder} (make setup brings 2023's)")
+    numbers = dict(re.findall(r"#define TBB_VERSION_(MAJOR|MINOR) (\d+)", version.read_text()))
+    own = numbers == {"MAJOR": "2021", "MINOR": "8"}
+    return folder, "2021" if own else f"{numbers['MAJOR']}.{numbers['MINOR']}"
+
+
+def main() -> int:
+    options = parse_arguments()
+    screen = report.Screen()
+    try:
+        return run_all(options, screen)
+    except (source.SourceError, expectations.ExpectationError, FileNotFoundError) as problem:
+        screen.line(f"upstream: {problem}")
+        return 2
+
+
+def run_all(options: argparse.Namespace, screen: report.Screen) -> int:
+    build: Path = options.build.resolve()
+    library = options.library.absolute()
+    if not library.is_file():
+        raise FileNotFoundError(f"no library {library}: build it first (make build)")
+    screen.progress("fetching oneTBB's tests")
+    tests = source.ensure_source(build, options.source)
+    include, label = header_folder(options.headers, tests)
+    expected = expectations.load(HERE / "expected.toml", tests / "test")
+    chosen = expected.choose(options.set, options.only)
+
+    verdicts = build_all(options, screen, chosen,
+                         Builder(build, tests, include, HERE / "shim", library, label), label)
+    if not options.build_only:
+        run_built(options, screen, verdicts, library, build, label)
+    screen.done()
+
+    for verdict in verdicts:
+        if verdict.complaints and verdict.run is None:
+            screen.line(f"FAILED {verdict.program.name}\n  {verdict.complaints[0]}")
+    if options.times:
+        print_times(verdicts)
+    if options.json:
+        context = {"library": str(library), "headers": label, "topology": options.topology}
+        text = json.dumps(report.as_json(verdicts, context), indent=1) + "\n"
+        if options.json == "-":
+            sys.stdout.write(text)
+        else:
+            Path(options.json).write_text(text)
+    return summarize(options, verdicts)
+
+
+def build_all(options: argparse.Namespace, screen: report.Screen,
+              chosen: list[expectations.Program], builder: Builder,
+              label: str) -> list[report.Verdict]:
+    """Compiles everything; a program that can't apply gets its verdict at once."""
+    builder.prepare()
+    verdicts = []
+    with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
+        pending = []
+        for program in chosen:
+            reason = program.not_applicable or (program.other_headers if label != "2021" else "")
+            pending.append((program, reason, None if reason else pool.submit(builder.build,
+                                                                             program)))
+        for index, (program, reason, future) in enumerate(pending, 1):
+            screen.progress(f"[{index}/{len(pending)}] building {program.name}")
+            if future is None:
+                verdicts.append(report.Verdict(program, not_applicable=reason))
+            else:
+                verdicts.append(report.judge_build(program, future.result()))
+    return verdicts
+
+
+def run_built(options: argparse.Namespace, screen: report.Screen,
+              verdicts: list[report.Verdict], library: Path, build: Path, label: str) -> None:
+    """Runs what was built, one program at a time: the tests want the machine for themselves."""
+    runnable = [v for v in verdicts if v.build is not None and v.build.binary is not None]
+    if runnable and runnable[0].build is not None and runnable[0].build.binary is not None:
+        loaded = loaded_library(runnable[0].build.binary, library)
+        if loaded != library.resolve():
+            raise FileNotFoundError(f"programs would load {loaded} instead of {library}")
+    for index, verdict in enumerate(runnable, 1):
+        program = verdict.program
+        rules = program.active_rules(bool(options.topology), label == "2021")
+        assert verdict.build is not None and verdict.build.binary is not None
+        for attempt in range(options.repeat):
+            again = f" (run {attempt + 1})" if options.repeat > 1 else ""
+            screen.progress(f"[{index}/{len(runnable)}] running {program.name}{again}")
+            run = run_program(verdict.build.binary, program, rules, library, options.topology,
+                              build / "run", program.time_limit_seconds * options.time_scale)
+            report.judge_run(verdict, run, rules, count_cases=label == "2021")
+            if verdict.complaints:
+                break
+        if verdict.complaints:
+            screen.failure(verdict, again_command(verdict, library, options.topology))
+            if not options.keep_going:
+                return
+
+
+def again_command(verdict: report.Verdict, library: Path, topology: str) -> str:
+    assert verdict.build is not None
+    words = [f"LD_LIBRARY_PATH={shlex.quote(str(library.parent))}"]
+    if topology:
+        words.append(f"HWLOC_SYNTHETIC={shlex.quote(topology)}")
+    return " ".join([*words, shlex.quote(str(verdict.build.binary))])
+
+
+def print_times(verdicts: list[report.Verdict]) -> None:
+    print(f"{'program':46} {'outcome':>14} {'cases':>5} {'build s':>8} {'run s':>8}")
+    for verdict in verdicts:
+        run, build = verdict.run, verdict.build
+        print(f"{verdict.program.name:46} {verdict.outcome:>14} "
+              f"{len(run.cases) if run else 0:5d} {build.seconds if build else 0:8.1f} "
+              f"{run.seconds if run else 0:8.2f}")
+
+
+def summarize(options: argparse.Namespace, verdicts: list[report.Verdict]) -> int:
+    failed = sum(v.outcome == "failed" for v in verdicts)
+    passed = sum(v.outcome == "passed"
+                 and (v.run is not None or options.build_only) for v in verdicts)
+    left_out = sum(v.outcome == "not applicable" for v in verdicts)
+    stream = sys.stderr if options.json == "-" else sys.stdout
+    if left_out:
+        print(f"{left_out} cannot apply (reasons in tests/upstream/expected.toml)", file=stream)
+    print(f"{passed} passed, {failed} failed", file=stream)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
