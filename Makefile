@@ -2,7 +2,7 @@
 PRESET  ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
-VENV    ?= $(or $(HOMING_VENV),.venv)
+STRESS_SECONDS ?= 3600
 JOBS    ?= $(shell nproc)
 export JOBS
 
@@ -22,7 +22,7 @@ setup: ## install what is needed: Debian packages, and oneTBB's headers into .ve
 build: setup ## build everything into build/$(PRESET)
 	@scripts/build $(PRESET)
 
-test: build ## unit, stress (short), tidy and packaging tests
+test: build ## unit, stress (short), compat, tools, tidy and packaging tests
 	@$(call ctest,$(PRESET))
 
 unit: build ## unit tests only
@@ -37,14 +37,14 @@ demo: ## real programs on stock oneTBB and on ours, compared
 	@demo/run $(ARGS)
 
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
-	@$(VENV)/bin/python bench/run.py $(ARGS)
+	@python3 bench/run.py $(ARGS)
 
-upstream: build ## oneTBB's own tests on our library (ARGS=--conformance for the shorter set)
-	@scripts/setup upstream
-	@tests/upstream/run $(ARGS)
+upstream: build ## oneTBB's own tests on our library (ARGS="--set ci" for the short set)
+	@python3 tests/upstream/run.py $(ARGS)
 
-stress: build ## the long stress run: an hour (ARGS for other lengths and seeds)
-	@tests/stress/run $(ARGS)
+stress: build ## an hour of stress (STRESS_SECONDS=3600; ARGS="--seed N" replays a run)
+	@for threads in 16 64; do \
+	  build/$(PRESET)/tests/stress/stress --seconds $$(($(STRESS_SECONDS) / 2)) --threads $$threads $(ARGS) || exit 1; done
 
 asan: setup ## unit and stress tests under AddressSanitizer and UBSan
 	@scripts/build asan

@@ -89,6 +89,7 @@ def main(arguments: list[str]) -> int:
     options = options_from(arguments)
     progress = Terminal(sys.stderr)
     description = machine.describe(ROOT)
+    busy = machine.busy()  # before the compiler makes it so
     progress("building")
     binaries = build(options)
     stock = Library("stock", options.stock)
@@ -107,6 +108,7 @@ def main(arguments: list[str]) -> int:
     result = {
         "command": " ".join(["bench/run.py", *arguments]),
         "machine": description,
+        "busy": busy,
         "libraries": {library.name: f"{campaign.versions.get(library.name, '?')}, "
                                     f"{shown(library.folder)}" for library in (stock, ours)},
         "options": {"seed": options.seed, "pairs": options.pairs, "reps": options.reps,
@@ -122,7 +124,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps(result))
     else:
-        print(report.table(rows), *report.summary(rows),
+        print(report.table(rows), *report.summary(rows, busy),
               *report.failure_lines(campaign.failures), sep="\n")
     failed = any(entry["library"] == ours.name for entry in campaign.failures)
     missed = options.check and not all(bar["met"] for bar in result["bars"])

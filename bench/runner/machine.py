@@ -24,6 +24,11 @@ def setting(path: str) -> str:
         return "not visible"
 
 
+def busy() -> bool:
+    """Whether others keep the CPUs so busy that wall times say more about them than about us."""
+    return os.getloadavg()[0] > 0.25 * len(os.sched_getaffinity(0))
+
+
 def describe(root: Path) -> dict[str, str]:
     found = {}
     for line in command(["lscpu"], root).splitlines():

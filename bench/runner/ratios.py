@@ -58,6 +58,8 @@ def row(series, names: tuple[str, str], seed: int) -> dict:
         "cpu": compare(series.rounds, "cpu_ns", names, series.iterations, seed),
         "ours_alone_ns": median(pooled(alone, names[1], "wall_ns")) / series.iterations
                          if alone else None,
+        "ours_alone_cpu_ns": median(pooled(alone, names[1], "cpu_ns")) / series.iterations
+                             if alone else None,
         "rounds": series.rounds,
     }
 
@@ -85,7 +87,8 @@ def verdicts(rows: list[dict]) -> list[dict]:
         overall = median(entry["wall"]["ratio"] for entry in wall)
         result.append({"bar": f"median of all wall ratios below {OVERALL}",
                        "met": overall < OVERALL, "figure": f"{overall:.3f}"})
-    ours = {(entry["case"], entry["threads"]): entry["ours_alone_ns"] for entry in rows}
+    # By CPU time: these cases never wait, and a busy machine doesn't stretch it.
+    ours = {(entry["case"], entry["threads"]): entry["ours_alone_cpu_ns"] for entry in rows}
     result += within(ours, "arena/execute_numa", "arena/execute_unconstrained", CONSTRAINED,
                      "NUMA-constrained execute over unconstrained")
     result += within(ours, "arena/execute_numa@2nodes", "arena/execute_unconstrained@2nodes",

@@ -43,8 +43,8 @@ def cells(row: dict) -> tuple[str, ...]:
             ratio_text(row["cpu"]), note(row))
 
 
-def summary(rows: list[dict]) -> list[str]:
-    lines = []
+def summary(rows: list[dict], busy: bool) -> list[str]:
+    lines = ["the machine was busy when this began: wall times are doubtful, trust CPU ratios"] if busy else []
     for clock, text in (("wall", "wall"), ("cpu", "CPU")):
         values = [row[clock]["ratio"] for row in rows if row[clock] and row[clock]["ratio"]]
         if values:
@@ -77,7 +77,10 @@ def table(rows: list[dict]) -> str:
 
 def markdown(result: dict) -> str:
     rows = result["rows"]
-    lines = ["# The same programs on stock oneTBB and on Homing", "",
+    same = len(set(result["libraries"].values())) == 1
+    title = "Stock oneTBB against itself: the noise" if same else \
+        "The same programs on stock oneTBB and on Homing"
+    lines = [f"# {title}", "",
              f"Made by `{result['command']}`. Both libraries ran the same binaries in turn, in random "
              "order; a time is the median of one iteration, a ratio that of the medians, with the 95% "
              "bootstrap interval over rounds; `~` marks an interval that includes 1, or one from "
@@ -88,7 +91,7 @@ def markdown(result: dict) -> str:
     options = result["options"]
     lines += [f"| pairs | {options['pairs']}, of {options['reps']} repetitions; "
               f"{options['heavy_pairs']} for heavy cases |", f"| seed | {options['seed']} |", ""]
-    lines += [f"- {line}" for line in summary(rows)]
+    lines += [f"- {line}" for line in summary(rows, result["busy"])]
     if result["failures"]:
         lines += ["", "## Failures", "", "```", *failure_lines(result["failures"]), "```"]
     lines += ["", "| " + " | ".join(HEADER) + " |", "|---|--:|--:|--:|---|---|---|"]

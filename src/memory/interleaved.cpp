@@ -24,8 +24,6 @@ namespace {
 /// A chunk on its own node is a mapping of its own to the kernel, which allows 65,530 of them in a process by default.
 constexpr std::size_t chunks_max = 16384;
 
-constexpr std::size_t huge_page_bytes = std::size_t{2} * 1024 * 1024;
-
 void warn_once(const char* reason) noexcept {
   static constinit sync::atomic<bool> warned{false};
   if (!warned.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters
@@ -36,21 +34,35 @@ void warn_once(const char* reason) noexcept {
   }
 }
 
-/// Returns 0 or the errno of the first refusal.
-int place(std::byte* memory, std::size_t bytes, const std::vector<int>& nodes, std::size_t chunk_bytes,
-          std::size_t page_bytes) noexcept {
-  const bool page_grain = chunk_bytes <= page_bytes;
-  const bool ascending = std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
-  if (chunk_bytes == 0 || (page_grain && ascending)) {
+using platform::id_set;
+using platform::node_id;
+
+/// True if dealing pages over the set in ascending order is what dealing them over the list means.
+bool is_ascending(std::span<const int> nodes) noexcept {
+  return std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
+}
+
+id_set<node_id> set_of(std::span<const int> nodes) {
+  id_set<node_id> set;
+  for (const int node : nodes) {
+    set.add(static_cast<node_id>(node));
+  }
+  return set;
+}
+
+/// Returns 0 or the errno of the first refusal. Throws std::bad_alloc.
+int place(std::byte* memory, std::size_t bytes, std::span<const int> nodes, std::size_t chunk_bytes,
+          std::size_t page_bytes) {
+  if (chunk_bytes == 0 || (chunk_bytes == page_bytes && is_ascending(nodes))) {
     if (chunk_bytes != 0) {
       // A huge page would make 512 pages of one. Refused by kernels built without huge pages, which is as good.
       static_cast<void>(::madvise(memory, bytes, MADV_NOHUGEPAGE));
     }
-    return platform::interleave_untouched(memory, bytes, nodes);
+    return platform::interleave_untouched(memory, bytes, set_of(nodes));
   }
   for (std::size_t chunk = 0, offset = 0; offset < bytes; ++chunk, offset += chunk_bytes) {
     const int error = platform::interleave_untouched(memory + offset, std::min(chunk_bytes, bytes - offset),
-                                                     {&nodes[chunk % nodes.size()], 1});
+                                                     set_of(nodes.subspan(chunk % nodes.size(), 1)));
     if (error != 0) {
       return error;
     }
@@ -72,14 +84,16 @@ void* allocate_interleaved(std::size_t bytes, std::span<const int> nodes, std::s
   try {
     std::vector<int> wanted;
     std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(wanted), [](int node) { return node >= 0; });
-    const bool by_default = wanted.empty();
-    if (by_default) {
-      wanted = platform::default_memory_nodes();
+    if (wanted.empty()) {
+      for (const node_id node : platform::default_memory_nodes().ids()) {
+        wanted.push_back(static_cast<int>(node));
+      }
+      if (wanted.size() <= 1) {
+        return memory;  // one node: everything is where it can only be
+      }
     }
-    if (by_default && wanted.size() <= 1) {
-      return memory;  // one node: everything is where it can only be
-    }
-    if (chunk_bytes != 0 && bytes / chunk_bytes > chunks_max && chunk_bytes > page_bytes) {
+    const bool one_mapping = chunk_bytes == 0 || (chunk_bytes == page_bytes && is_ascending(wanted));
+    if (!one_mapping && bytes / chunk_bytes > chunks_max) {
       warn_once("too many chunks for one mapping each; larger chunks, or single pages, would do");
       return memory;
     }

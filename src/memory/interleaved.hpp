@@ -1,7 +1,7 @@
 /// Memory whose pages are spread over NUMA nodes in turn: the preview `tbb::allocate_numa_interleaved`.
 ///
-/// Node numbers are the OS's. Where the kernel refuses the placement (a sandbox, a node that does not exist), the memory
-/// is handed out all the same, as the stock library does; the first refusal of a process is one line on stderr.
+/// Node numbers are the OS's. Where the kernel refuses the placement (a sandbox, a node that does not exist), the
+/// memory is handed out all the same, as the stock library does; the first refusal of a process is one line on stderr.
 ///
 /// Threads: any.
 #pragma once

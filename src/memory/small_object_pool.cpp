@@ -22,8 +22,8 @@ constinit orphanage orphans;
 
 /// A fork copies the lock as it is at that moment; holding it across the fork keeps the list whole in the child.
 void keep_orphans_whole_across_fork() noexcept {
-  static const int registered = ::pthread_atfork([] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); },
-                                                 [] { orphans.lock.unlock(); });
+  static const int registered =
+      ::pthread_atfork([] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); }, [] { orphans.lock.unlock(); });
   static_cast<void>(registered);
 }
 

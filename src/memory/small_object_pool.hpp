@@ -1,6 +1,6 @@
 /// The memory of tasks: free lists that belong to one thread, over slabs that this thread touched first.
 ///
-/// Ownership: a pool belongs to one thread from acquire() to release(); then it waits for the next thread of its domain.
+/// Ownership: a pool belongs to one thread from acquire() to release(); then it waits for its domain's next thread.
 ///            Pools and their slabs are never unmapped, since an object may come back long after its thread has ended.
 /// Threads:   allocate() and deallocate_local() by the owner only; deallocate_remote() by any thread.
 /// Placement: a slab is touched first by the thread that carves objects from it, so its pages are near that thread.

@@ -5,94 +5,43 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <climits>
 #include <fstream>
-#include <iterator>
-#include <new>
 #include <string>
+#include <string_view>
 
 namespace homing::platform {
 namespace {
 
-std::vector<int> read_id_list(const char* path) {
+/// The list in the line of `path` that starts with `field`; none if there is no such line or no list in it.
+id_set<node_id> read_list(const char* path, std::string_view field) {
   std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return parse_id_list(line.c_str());
-}
-
-std::vector<int> allowed_by_cpuset() {
-  std::ifstream file("/proc/self/status");
-  const std::string field = "Mems_allowed_list:";
   for (std::string line; std::getline(file, line);) {
     if (line.compare(0, field.size(), field) == 0) {
-      return parse_id_list(line.c_str() + field.size());
+      std::string_view list(line);
+      list.remove_prefix(field.size());
+      while (!list.empty() && (list.front() == '\t' || list.front() == ' ')) {
+        list.remove_prefix(1);
+      }
+      return id_set<node_id>::parse_list(list).value_or(id_set<node_id>());
     }
   }
   return {};
 }
 
-std::vector<int> common(const std::vector<int>& a, const std::vector<int>& b) {
-  std::vector<int> both;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
 }  // namespace
 
-std::vector<int> parse_id_list(const char* text) {
-  std::vector<int> ids;
-  for (const char* at = text;;) {
-    char* end = nullptr;
-    const long first = std::strtol(at, &end, 10);
-    if (end == at || first < 0) {
-      return ids;
-    }
-    long last = first;
-    at = end;
-    if (*at == '-') {
-      last = std::strtol(at + 1, &end, 10);
-      if (end == at + 1) {
-        return ids;
-      }
-      at = end;
-    }
-    constexpr long id_max = 1 << 20;  // far above any kernel's limit; keeps a broken line from filling memory
-    for (long id = first; id <= std::min(last, id_max); ++id) {
-      ids.push_back(static_cast<int>(id));
-    }
-    if (*at != ',') {
-      return ids;
-    }
-    ++at;
-  }
+id_set<node_id> default_memory_nodes() {
+  return read_list("/proc/self/status", "Mems_allowed_list:") & read_list("/sys/devices/system/node/has_memory", "") &
+         read_list("/sys/devices/system/node/has_cpu", "");
 }
 
-std::vector<int> default_memory_nodes() {
-  // A node without CPUs (a memory tier) is used when named, never by default.
-  const std::vector<int> usable =
-      common(read_id_list("/sys/devices/system/node/has_memory"), read_id_list("/sys/devices/system/node/has_cpu"));
-  return common(allowed_by_cpuset(), usable);
-}
-
-int interleave_untouched(void* address, std::size_t bytes, std::span<const int> nodes) noexcept {
-  constexpr std::size_t word_bits = 8 * sizeof(unsigned long);
-  try {
-    std::vector<unsigned long> mask;
-    for (const int node : nodes) {
-      const std::size_t word = static_cast<std::size_t>(node) / word_bits;
-      mask.resize(std::max(mask.size(), word + 1));
-      mask[word] |= 1UL << (static_cast<std::size_t>(node) % word_bits);
-    }
-    // The raw call reads one bit less than it is told: bits + 1.
-    const long result = ::syscall(SYS_mbind, address, bytes, MPOL_INTERLEAVE, mask.data(),
-                                  mask.size() * word_bits + 1, 0U);
-    return result == 0 ? 0 : errno;
-  } catch (const std::bad_alloc&) {
-    return ENOMEM;
-  }
+int interleave_untouched(void* address, std::size_t bytes, const id_set<node_id>& nodes) noexcept {
+  const auto mask = nodes.words();
+  // The raw call reads one bit less than it is told: bits + 1.
+  const unsigned long bit_count = mask.size() * sizeof(unsigned long) * CHAR_BIT + 1;
+  return ::syscall(SYS_mbind, address, bytes, MPOL_INTERLEAVE, mask.data(), bit_count, 0U) == 0 ? 0 : errno;
 }
 
 }  // namespace homing::platform

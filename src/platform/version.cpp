@@ -7,8 +7,7 @@
 namespace homing {
 
 const char* version() noexcept {
-  return HOMING_TEXT(HOMING_VERSION_MAJOR) "." HOMING_TEXT(HOMING_VERSION_MINOR) "." HOMING_TEXT(
-      HOMING_VERSION_PATCH);
+  return HOMING_TEXT(HOMING_VERSION_MAJOR) "." HOMING_TEXT(HOMING_VERSION_MINOR) "." HOMING_TEXT(HOMING_VERSION_PATCH);
 }
 
 }  // namespace homing

@@ -90,8 +90,8 @@ bool arena::try_occupy(unsigned i) noexcept {
   return !occupied.load(sync::relaxed) && !occupied.exchange(true, sync::acquire);
 }
 
-slot_id arena::occupy_slot(thread_state& t) noexcept {
-  const bool is_worker = t.kind == thread_kind::worker;
+slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
+  const bool is_worker = comes_as == thread_kind::worker;
   unsigned found = slot_count_;
   if (is_worker && t.last_arena == this && t.last_slot >= reserved_slots_ && try_occupy(t.last_slot)) {
     found = t.last_slot;  // a worker that comes back finds its caches and its mail
@@ -119,8 +119,10 @@ slot_id arena::occupy_slot(thread_state& t) noexcept {
     return no_slot;
   }
   slots_[found].domain.store(t.domain, sync::relaxed);
-  t.last_arena = this;
-  t.last_slot = static_cast<slot_id>(found);
+  if (is_worker) {
+    t.last_arena = this;
+    t.last_slot = static_cast<slot_id>(found);
+  }
   return static_cast<slot_id>(found);
 }
 
@@ -132,6 +134,31 @@ void arena::release_slot(slot_id number) noexcept {
   if (__builtin_expect(slot_waiters_.load(sync::relaxed) != 0, false)) {
     call_slot_waiter();
   }
+  if (__builtin_expect(unheard_.load(sync::relaxed), false)) {
+    unheard_.store(false, sync::relaxed);
+    if (has_work(no_isolation, nullptr)) {
+      call_somebody(no_isolation, slots_[number].home);
+    }
+  }
+}
+
+bool arena::has_free_worker_slot() const noexcept {
+  for (unsigned i = reserved_slots_; i < slot_count_; ++i) {
+    if (!slots_[i].occupied.load(sync::seq_cst)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool arena::worker_could_enter() noexcept {
+  if (has_free_worker_slot()) {
+    return true;
+  }
+  // [A7] Noted before the second look; partner: a freed slot, then the look at the note in release_slot().
+  unheard_.store(true, sync::relaxed);
+  sync::heavy_fence();
+  return has_free_worker_slot();
 }
 
 bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
@@ -225,6 +252,8 @@ void arena::end_search_found(thread_state& t) noexcept {
 void arena::worker_found_no_slot(thread_state& t) noexcept {
   domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
   searchers_.fetch_sub(1, sync::seq_cst);
+  // Application threads fill the arena; one of them may be asleep in a wait.
+  static_cast<void>(wake_sleeper(no_isolation, t.domain));
 }
 
 void arena::worker_leaves(unsigned domain) noexcept {
@@ -348,16 +377,25 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
   return true;
 }
 
+int arena::workers_wanted() const noexcept {
+  return static_cast<int>(max_workers_ == 0 && mandatory_.load(sync::relaxed) ? 1U : max_workers_);
+}
+
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         (manager_.available() > 0 && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed));
+         (manager_.available() > 0 && workers_.load(sync::relaxed) < workers_wanted());
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
     manager_.demand_changed();
+  } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
+             manager_.available() > 0 && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0) {
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
+    manager_.demand_changed();
   }
-  if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && manager_.send_worker(*this, home)) {
+  if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && worker_could_enter() &&
+      manager_.send_worker(*this, home)) {
     return;
   }
   if (sleepers_.load(sync::relaxed) != 0) {
@@ -378,7 +416,17 @@ void arena::drop_reference() noexcept {
   }
 }
 
-void arena::enqueue(task& t, unsigned home_or_none) noexcept {
+void arena::submit(task& t, unsigned home_or_none) {
+  if (home_or_none == no_home) {
+    unaddressed.push(t);
+    new_work(no_isolation, 0);
+  } else {
+    domains_[home_or_none].queue.push(t);
+    new_mail(no_isolation, home_or_none);
+  }
+}
+
+void arena::enqueue(task& t, unsigned home_or_none) {
   if (home_or_none == no_home) {
     unaddressed.push(t);
   } else {
@@ -397,12 +445,12 @@ void arena::enqueue(task& t, unsigned home_or_none) noexcept {
   }
 }
 
-void arena::submit_critical(task& t) noexcept {
+void arena::submit_critical(task& t) {
   critical.push(t);
   new_work(task_access::isolation(t), 0);
 }
 
-void arena::submit_resume(task& t) noexcept {
+void arena::submit_resume(task& t) {
   resumed.push(t);
   new_work(no_isolation, 0);
 }

@@ -43,7 +43,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
-  sync::shared_queue<task, task_access> queue;
+  sync::shared_queue<task> queue;
 };
 
 struct arena_request {
@@ -86,8 +86,9 @@ class arena {
   [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
   [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
 
-  /// A free slot for the thread, or no_slot. A worker's is never a reserved one; slots of its own domain come first.
-  [[nodiscard]] slot_id occupy_slot(thread_state& t) noexcept;
+  /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
+  /// it can; one that comes by execute(), a worker of another arena perhaps, gets the first that is free.
+  [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept;
   void release_slot(slot_id number) noexcept;
 
   /// The domain that a slot number of a task's affinity means.
@@ -128,6 +129,8 @@ class arena {
 
   /// A worker has come with the mark that its waker made for it.
   void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
+  /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
+  [[nodiscard]] bool worker_could_enter() noexcept;
   void worker_found_no_slot(thread_state& t) noexcept;
   /// After its slot is free: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
@@ -155,15 +158,17 @@ class arena {
     drop_reference();
   }
 
-  void enqueue(task& t, unsigned home_or_none) noexcept;
-  void submit_critical(task& t) noexcept;
-  void submit_resume(task& t) noexcept;
+  /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
+  void submit(task& t, unsigned home_or_none);
+  void enqueue(task& t, unsigned home_or_none);
+  void submit_critical(task& t);
+  void submit_resume(task& t);
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
-  sync::shared_queue<task, task_access> unaddressed;
-  sync::shared_queue<task, task_access> critical;
-  sync::shared_queue<task, task_access> resumed;
+  sync::shared_queue<task> unaddressed;
+  sync::shared_queue<task> critical;
+  sync::shared_queue<task> resumed;
   observer_list observers;
 
   /// Threads that hold the arena in a parallel phase: workers stay longer.
@@ -173,6 +178,8 @@ class arena {
   friend class resource_manager;
 
   [[nodiscard]] bool somebody_could_come() const noexcept;
+  [[nodiscard]] int workers_wanted() const noexcept;
+  [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
@@ -196,6 +203,10 @@ class arena {
   sync::atomic<int> sleepers_{0};
   sync::atomic<bool> busy_{false};       ///< wants workers
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
+
+  sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
+  static constexpr unsigned starved_calls_per_look = 256;
+  sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
   sync::atomic<int> users_{0};

@@ -26,6 +26,8 @@ attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
     : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
       outer_greeted_(t.greeted) {
   base_.thread = &t;
+  // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
+  base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
   base_.ed.context = &a.default_context();
   base_.ed.original_slot = number;
   base_.ed.affinity_slot = no_slot;
@@ -190,6 +192,28 @@ void greet_observers(thread_state& t) {
   }
 }
 
+/// A wait deep in a stack takes no foreign tasks any more: each could wait in its turn, one on top of the other.
+bool stack_is_deep(const dispatcher& d) noexcept {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
+}
+
+}  // namespace
+
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number) {
+  greet_observers(t);
+  fp_.use(context_access::fp(a.default_context()));
+  fp_.forget();
+}
+
+arena_visit::~arena_visit() {
+  thread_state& t = *stay_.base().thread;
+  if (t.in->observers.any()) {
+    t.in->observers.take_leave(t.greeted, t.kind == thread_kind::worker);
+  }
+}
+
+namespace {
+
 enum class search_mark : bool { none, held };
 
 /// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
@@ -208,7 +232,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
     thread_state& t = *d.thread;
     arena& a = *t.in;
     task* found = nullptr;
-    if (d.critical_allowed && !a.critical.empty()) {
+    if (d.critical_allowed && !a.critical.empty() && !stack_is_deep(d)) {
       found = a.critical.take_if([&](const task& c) {
         return isolation == no_isolation || task_access::isolation(c) == isolation;
       });
@@ -216,7 +240,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
         d.critical_allowed = false;
       }
     }
-    if (found == nullptr) {
+    if (found == nullptr && !stack_is_deep(d)) {
       found = take_elsewhere(t, isolation, pace.left());
     }
     if (found != nullptr) {
@@ -312,14 +336,17 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
             t = take_own(*d.thread, isolation);
           }
         }
-        if (!searching) {
-          if (!waiter.keep_going(*d.thread)) {
-            return nullptr;
-          }
-          t = take_own(*d.thread, isolation);
+        if (searching || waiter.keep_going(*d.thread)) {
+          t = take_own(*d.thread, isolation);  // what an earlier occupant of the slot has left
           if (t != nullptr) {
+            if (searching) {
+              d.thread->in->end_search_found(*d.thread);
+              searching = false;
+            }
             continue;
           }
+        } else {
+          return nullptr;
         }
         t = search(d, waiter, isolation, searching ? search_mark::held : search_mark::none);
         searching = false;
@@ -409,7 +436,10 @@ void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_c
 }
 
 void work_in_arena(thread_state& t, arena& a) noexcept {
-  const slot_id number = a.occupy_slot(t);
+  slot_id number = a.occupy_slot(t, thread_kind::worker);
+  if (number == no_slot && a.worker_could_enter()) {
+    number = a.occupy_slot(t, thread_kind::worker);
+  }
   if (number == no_slot) {
     a.worker_found_no_slot(t);
   } else {
@@ -427,7 +457,7 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
 }
 
 void work_until_empty(thread_state& t, arena& a) {
-  const slot_id number = t.in == &a ? no_slot : a.occupy_slot(t);
+  const slot_id number = t.in == &a ? no_slot : a.occupy_slot(t, thread_kind::application);
   if (t.in != &a && number == no_slot) {
     return;  // full of threads that do the same
   }
@@ -435,7 +465,7 @@ void work_until_empty(thread_state& t, arena& a) {
   if (t.in == &a) {
     dispatch(*t.running, nullptr, waiter, search_mark::none);
   } else {
-    attachment visit(t, a, number);
+    arena_visit visit(t, a, number);
     dispatch(visit.base(), nullptr, waiter, search_mark::none);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/arena.hpp"
 #include "runtime/dispatcher.hpp"
+#include "runtime/fp_settings.hpp"
 #include "runtime/thread_state.hpp"
 
 namespace homing::runtime {
@@ -30,6 +31,23 @@ class attachment {
   arena_slot* outer_slot_;
   slot_id outer_number_;
   std::uint64_t outer_greeted_;
+};
+
+/// An application's stay in an arena by execute(): its observers are told, and the arena's floating-point settings hold
+/// until the end, when those of before come back whatever the body did.
+class arena_visit {
+ public:
+  /// The slot must have been occupied for this thread.
+  arena_visit(thread_state& t, arena& a, slot_id number);
+  ~arena_visit();
+  arena_visit(const arena_visit&) = delete;
+  arena_visit& operator=(const arena_visit&) = delete;
+
+  [[nodiscard]] dispatcher& base() noexcept { return stay_.base(); }
+
+ private:
+  attachment stay_;
+  fp_guard fp_;
 };
 
 /// Binds the context to the calling thread's current one, unless it is bound or isolated already.

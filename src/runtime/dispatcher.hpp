@@ -6,6 +6,8 @@
 /// Source:    TBB-NUMA figures 5 and 7 (the order in which a thread looks for its next task).
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/task_access.hpp"
 
 namespace homing::runtime {
@@ -21,6 +23,7 @@ struct dispatcher {
   bool outermost = true;         ///< no task runs on this stack
   bool critical_allowed = true;  ///< false while a critical task runs: they do not nest
   suspend_point* point = nullptr;
+  std::uintptr_t stack_reserve = 0;  ///< below this address no foreign task is begun on this stack
 };
 
 /// What a nested loop changes and must put back.

@@ -48,27 +48,6 @@ class delegated_task final : public task {
   sync::atomic<bool> claimed_{false};
 };
 
-/// Runs the body on this thread, which has just entered the arena.
-void run_here(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
-  struct leave_guard {
-    thread_state& t;
-    arena& a;
-    ~leave_guard() {
-      if (a.observers.any()) {
-        a.observers.take_leave(t.greeted, t.kind == thread_kind::worker);
-      }
-    }
-  };
-  if (__builtin_expect(a.observers.has_news(t.greeted), false)) {
-    t.greeted = a.observers.greet(t.greeted, t.kind == thread_kind::worker);
-  }
-  const leave_guard leave{t, a};
-  fp_guard fp;
-  fp.use(context_access::fp(a.default_context()));
-  fp.forget();
-  body();
-}
-
 /// Sleeps until a slot is free, which it takes, or until somebody in the arena has run the task (no_slot).
 slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   wait_table::entry entry;
@@ -83,7 +62,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
     if (!arena_access::is_waited_for(done)) {
       break;
     }
-    number = a.occupy_slot(t);
+    number = a.occupy_slot(t, thread_kind::application);
     if (number != no_slot) {
       break;
     }
@@ -97,7 +76,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
 void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   wait_context done(1);
   task_group_context ctx(task_group_context::isolated);
-  bind_context(t, ctx);
+  context_access::bind(ctx, nullptr, a.default_context(), *t.contexts);
   delegated_task work(body, done);
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, no_isolation);
@@ -105,10 +84,10 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   a.enqueue(work, arena::no_home);
   const slot_id number = wait_for_slot_or_end(t, a, done);
   if (number != no_slot) {
-    attachment stay(t, a, number);
+    const arena_visit visit(t, a, number);
     if (work.try_claim()) {
       try {
-        run_here(t, a, body);
+        body();
       } catch (...) {
         context_access::capture_exception(ctx);
       }
@@ -132,16 +111,19 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     d.isolation = no_isolation;
     d.outermost = true;
     d.critical_allowed = true;
+    fp_guard fp;
+    fp.use(context_access::fp(a.default_context()));
+    fp.forget();
     body();
     return;
   }
   if (t.kind == thread_kind::application && a.domain_count() > 1) {
     t.domain = a.manager().domain_of_this_thread();
   }
-  const slot_id number = a.occupy_slot(t);
+  const slot_id number = a.occupy_slot(t, thread_kind::application);
   if (__builtin_expect(number != no_slot, true)) {
-    attachment stay(t, a, number);
-    run_here(t, a, body);
+    const arena_visit visit(t, a, number);
+    body();
     return;
   }
   delegate(t, a, body);

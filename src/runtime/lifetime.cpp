@@ -71,9 +71,14 @@ void install_process_hooks() {
   static_cast<void>(installed);
 }
 
+bool nothing_to_finalize() noexcept {
+  resource_manager* manager = resource_manager::current_or_null();
+  return manager == nullptr || manager->is_idle();
+}
+
 bool finalize_all() noexcept {
   resource_manager* manager = resource_manager::current_or_null();
-  if (manager == nullptr) {
+  if (manager == nullptr || manager->is_idle()) {
     return true;
   }
   thread_state* t = this_thread_or_null;

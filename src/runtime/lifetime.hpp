@@ -7,6 +7,9 @@ namespace homing::runtime {
 /// Waits for enqueued tasks. Leaves the calling thread's implicit arena. Source: oneTBB's task_scheduler_handle.
 bool finalize_all() noexcept;
 
+/// True if no arena and no worker exists: there is nothing to finalize.
+bool nothing_to_finalize() noexcept;
+
 /// Registers the fork handlers; idempotent.
 void install_process_hooks();
 

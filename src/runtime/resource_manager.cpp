@@ -151,6 +151,11 @@ void resource_manager::link(arena& a) {
   a.linked_ = true;
 }
 
+bool resource_manager::is_idle() noexcept {
+  const std::lock_guard hold(lock_);
+  return first_arena_ == nullptr && workers_.empty();
+}
+
 bool resource_manager::wait_until_unused() noexcept {
   std::unique_lock hold(lock_);
   for (;;) {
@@ -222,6 +227,14 @@ void resource_manager::allot() noexcept {
   std::vector<arena*> levels[3];
   bool mandatory = false;
   for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    if (a->busy_.load(sync::relaxed) && a->workers_.load(sync::relaxed) == 0 && !a->has_work(no_isolation, nullptr)) {
+      // Its own threads did the work before a worker came. As in worker_leaves(): [A3]
+      a->busy_.store(false, sync::seq_cst);
+      sync::heavy_fence();
+      if (a->has_work(no_isolation, nullptr)) {
+        a->busy_.store(true, sync::seq_cst);
+      }
+    }
     if (a->busy_.load(sync::relaxed)) {
       levels[std::min(a->priority_level(), 2U)].push_back(a);
       mandatory = mandatory || a->mandatory_.load(sync::relaxed);
@@ -299,7 +312,9 @@ void resource_manager::allot_level(std::vector<arena*>& level, unsigned& left,
     for (unsigned d = 0; d < domain_count_; ++d) {
       a.domains_[d].allotted.store(given[d], sync::relaxed);
     }
-    a.allotted_.store(static_cast<int>(share), sync::relaxed);
+    if (a.allotted_.exchange(static_cast<int>(share), sync::relaxed) != static_cast<int>(share)) {
+      a.starved_.store(0, sync::relaxed);
+    }
     left -= static_cast<unsigned>(share);
   }
 }

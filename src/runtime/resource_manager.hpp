@@ -84,6 +84,9 @@ class resource_manager {
   /// that was left behind is done.
   bool wait_until_unused() noexcept;
 
+  /// True if there is no arena and no worker.
+  bool is_idle() noexcept;
+
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
 
   std::mutex& lock_for_fork() noexcept { return lock_; }
@@ -129,6 +132,7 @@ class resource_manager {
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
+  std::mutex stop_lock_;  ///< one stop_workers() at a time
   std::condition_variable arena_gone_;
   arena* first_arena_ = nullptr;
   std::vector<worker*> workers_;

@@ -1,7 +1,7 @@
 /// What the runtime keeps in the reserved words of a task that belongs to the user.
 ///
 /// Layout of d1::task (64 bytes, oneTBB's): vtable, traits, six reserved words, ours:
-///   0 context, 1 isolation tag, 2 slots and home (below), 3 link of the queue that holds it, 4 kind, 5 unused.
+///   0 context, 1 isolation tag, 2 slots and home (below), 4 kind, 3 and 5 unused.
 /// Threads: written by the thread that owns the task (spawner, then taker); a queue or deque hands it over.
 #pragma once
 
@@ -64,9 +64,6 @@ struct task_accessor {
     t.m_reserved[2] = std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U |
                       std::uint64_t{a.home_domain} << 32U;
   }
-
-  static task* next(const task& t) noexcept { return reinterpret_cast<task*>(t.m_reserved[3]); }
-  static void set_next(task& t, task* next) noexcept { t.m_reserved[3] = reinterpret_cast<std::uintptr_t>(next); }
 
   /// True for the runtime's own task that continues a suspended stack.
   static bool is_resume(const task& t) noexcept { return t.m_reserved[4] == resume_kind; }

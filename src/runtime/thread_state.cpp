@@ -1,9 +1,12 @@
 #include "runtime/thread_state.hpp"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <mutex>
 
+#include "runtime/control.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
 
@@ -23,6 +26,29 @@ struct implicit_stay {
   attachment where;
   arena& in;
 };
+
+/// Half of the stack below the present depth stays in reserve for what is begun above that line.
+std::uintptr_t reserve_of_this_stack() noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  std::size_t below = thread_stack_size();
+  if (getpid() == gettid()) {
+    // The first thread's stack grows; asking pthreads for it would read all of /proc/self/maps.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+      below = limit.rlim_cur;
+    }
+  } else {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* lowest = nullptr;
+      std::size_t size = 0;
+      pthread_attr_getstack(&attributes, &lowest, &size);
+      pthread_attr_destroy(&attributes);
+      below = here - reinterpret_cast<std::uintptr_t>(lowest);
+    }
+  }
+  return here - below / 2;
+}
 
 void at_thread_end(void*) { leave_this_thread(); }
 
@@ -59,6 +85,7 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
   t->pool = &memory::object_pool::acquire(domain);
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->manager = nullptr;
+  t->stack_reserve = reserve_of_this_stack();
   this_thread_or_null = t;
   pthread_setspecific(end_key(), t);
   return *t;
@@ -70,7 +97,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   t.domain = manager.domain_of_this_thread();
   auto* a = new arena(manager, arena_request{});
   a->add_user();
-  const slot_id number = a->occupy_slot(t);
+  const slot_id number = a->occupy_slot(t, thread_kind::application);
   t.implicit_stay = new implicit_stay(t, *a, number);
   return t;
 }

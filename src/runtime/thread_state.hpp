@@ -47,6 +47,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   resource_manager* manager = nullptr;      ///< the one it registered with
 
   after_switch_action after_switch;
+  std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena
   slot_id last_slot = no_slot;    ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;

@@ -130,7 +130,7 @@ arena* resource_manager::find_work(worker& w) noexcept {
     if ((best == nullptr || a->priority_level() < best->priority_level()) &&
         a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed) &&
         a->domains_[w.domain].active.load(sync::relaxed) < a->domains_[w.domain].allotted.load(sync::relaxed) &&
-        a->has_work(no_isolation, nullptr)) {
+        a->has_work(no_isolation, nullptr) && a->worker_could_enter()) {
       best = a;
     }
   }
@@ -206,6 +206,7 @@ arena* resource_manager::next_assignment(worker& w) {
 }
 
 void resource_manager::stop_workers() noexcept {
+  const std::lock_guard one_at_a_time(stop_lock_);
   std::vector<worker*> all;
   {
     const std::lock_guard hold(lock_);

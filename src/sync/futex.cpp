@@ -19,8 +19,8 @@ namespace {
 static_assert(sizeof(atomic<std::uint32_t>) == 4 && atomic<std::uint32_t>::is_always_lock_free);
 
 [[noreturn]] void die(const char* call, int error) noexcept {
-  std::fprintf(stderr, "homing: futex %s failed: %s (errno %d); the word's address is not valid or the kernel lacks futexes\n",
-               call, std::strerror(error), error);
+  std::fprintf(stderr, "homing: futex %s failed: %s; the word's address is not valid, or a sandbox forbids futexes\n",
+               call, std::strerror(error));
   std::abort();
 }
 

@@ -1,31 +1,40 @@
-/// Items that any thread of an arena may take: first in, first out, linked through the items themselves.
+/// Items that any thread of an arena may take: first in, first out, as pointers in a ring that grows.
 ///
-/// Ownership: from push until take returns it, the queue owns the item's link, never the item.
+/// Not linked through the items: user code may put one task object into a queue while it is still in another place.
+///
+/// Ownership: the queue owns neither items nor what they point to.
 /// Threads:   all calls from any thread.
-/// Order:     first in, first out.
-/// Errors:    none; never allocates.
+/// Order:     first in, first out, among the items that the taker's filter accepts.
+/// Errors:    push throws std::bad_alloc if the ring must grow and cannot; the queue is then unchanged.
 /// Wake-up:   not here: docs/protocols/sleep.md [S2].
 /// Source:    TBB-NUMA 4.4.3, figure 7: rules 5', 5'', 5''' (P + 1 shared queues an arena).
 #pragma once
+
+#include <memory>
 
 #include "sync/spin_lock.hpp"
 
 namespace homing::sync {
 
-/// `Link` reads and writes the item's pointer to the next one: `static T* next(const T&)`, `static void set_next(T&, T*)`.
-template <typename T, typename Link>
+template <typename T>
 class shared_queue {
  public:
-  void push(T& item) noexcept {
-    Link::set_next(item, nullptr);
-    const scoped_spin_lock hold(lock_);
-    if (last_ == nullptr) {
-      // relaxed: a hint for empty(); the lock publishes the item.
-      first_.store(&item, relaxed);
-    } else {
-      Link::set_next(*last_, &item);
+  void push(T& item) {
+    lock_.lock();
+    while (count_.load(relaxed) == capacity_) {
+      // Not under the lock: the allocator may block.
+      const std::size_t wanted = capacity_ == 0 ? initial_capacity : capacity_ * 2;
+      lock_.unlock();
+      auto larger = std::make_unique<T*[]>(wanted);
+      lock_.lock();
+      if (wanted > capacity_) {
+        move_into(larger, wanted);
+      }
     }
-    last_ = &item;
+    at(count_.load(relaxed)) = &item;
+    // relaxed: a hint for empty(); the lock publishes the item.
+    count_.store(count_.load(relaxed) + 1, relaxed);
+    lock_.unlock();
   }
 
   [[nodiscard]] T* take() noexcept {
@@ -39,21 +48,17 @@ class shared_queue {
       return nullptr;
     }
     const scoped_spin_lock hold(lock_);
-    T* before = nullptr;
-    for (T* item = first_.load(relaxed); item != nullptr; before = item, item = Link::next(*item)) {
-      if (!accepts(*item)) {
-        continue;
+    const std::size_t count = count_.load(relaxed);
+    for (std::size_t i = 0; i < count; ++i) {
+      T* item = at(i);
+      if (accepts(*item)) {
+        for (std::size_t k = i; k > 0; --k) {
+          at(k) = at(k - 1);
+        }
+        first_ = (first_ + 1) & (capacity_ - 1);
+        count_.store(count - 1, relaxed);
+        return item;
       }
-      T* after = Link::next(*item);
-      if (before == nullptr) {
-        first_.store(after, relaxed);
-      } else {
-        Link::set_next(*before, after);
-      }
-      if (last_ == item) {
-        last_ = before;
-      }
-      return item;
     }
     return nullptr;
   }
@@ -65,8 +70,8 @@ class shared_queue {
       return false;
     }
     const scoped_spin_lock hold(lock_);
-    for (const T* item = first_.load(relaxed); item != nullptr; item = Link::next(*item)) {
-      if (accepts(*item)) {
+    for (std::size_t i = 0; i < count_.load(relaxed); ++i) {
+      if (accepts(*at(i))) {
         return true;
       }
     }
@@ -74,12 +79,27 @@ class shared_queue {
   }
 
   /// A hint, exact once the pushing thread and this one have met a fence.
-  [[nodiscard]] bool empty() const noexcept { return first_.load(relaxed) == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return count_.load(relaxed) == 0; }
 
  private:
+  static constexpr std::size_t initial_capacity = 16;  // a power of two, as all that follow
+
+  T*& at(std::size_t i) noexcept { return ring_[(first_ + i) & (capacity_ - 1)]; }
+
+  void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
+    for (std::size_t i = 0; i < count_.load(relaxed); ++i) {
+      larger[i] = at(i);
+    }
+    ring_.swap(larger);  // the caller frees the old ring
+    capacity_ = wanted;
+    first_ = 0;
+  }
+
   alignas(cache_line_bytes) spin_lock lock_;
-  atomic<T*> first_{nullptr};
-  T* last_ = nullptr;
+  atomic<std::size_t> count_{0};
+  std::size_t first_ = 0;
+  std::size_t capacity_ = 0;
+  std::unique_ptr<T*[]> ring_;
 };
 
 }  // namespace homing::sync

@@ -88,8 +88,9 @@ void wait_set::choose(std::uint32_t at_most, match_function matches, const void*
 void wait_set::abort_all() noexcept {
   // [W4] seq_cst: as in notify().
   if (count_.load(seq_cst) != 0) {
-    choose(static_cast<std::uint32_t>(limit::all), [](const void*, const key&) { return true; }, nullptr,
-           outcome::aborted);
+    choose(
+        static_cast<std::uint32_t>(limit::all), [](const void*, const key&) { return true; }, nullptr,
+        outcome::aborted);
   }
 }
 

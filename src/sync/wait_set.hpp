@@ -60,7 +60,7 @@ class wait_set {
     key what;
     waiter* previous = nullptr;
     waiter* next = nullptr;
-    bool enlisted = false;                    // guarded by lock_
+    bool enlisted = false;                   // guarded by lock_
     atomic<std::uint32_t> word{not_chosen};  // not_chosen, or an outcome
   };
 
@@ -95,7 +95,7 @@ class wait_set {
 
 template <typename Ready>
 wait_set::outcome wait_set::wait(key what, Ready&& ready) {
-  enlistment self(*this, what);              // [W1]
+  enlistment self(*this, what);                    // [W1]
   return ready() ? self.withdraw() : self.park();  // [W2] [W3]
 }
 
@@ -105,11 +105,12 @@ void wait_set::notify(limit at_most, Matches&& matches) noexcept {
   if (count_.load(seq_cst) == 0) {
     return;
   }
-  choose(static_cast<std::uint32_t>(at_most),
-         [](const void* closure, const key& what) {
-           return (*static_cast<const std::remove_reference_t<Matches>*>(closure))(what);
-         },
-         &matches, outcome::notified);
+  choose(
+      static_cast<std::uint32_t>(at_most),
+      [](const void* closure, const key& what) {
+        return (*static_cast<const std::remove_reference_t<Matches>*>(closure))(what);
+      },
+      &matches, outcome::notified);
 }
 
 }  // namespace homing::sync

@@ -22,12 +22,15 @@ runtime::arena& arena_or_current(const d1::task_arena_base* user) {
   return *runtime::arena_thread().in;
 }
 
-void enqueue_in(runtime::arena& a, d1::task& t, d1::task_group_context& ctx) {
-  runtime::thread_state& here = runtime::arena_thread();
+void address_here(runtime::thread_state& here, d1::task& t, d1::task_group_context& ctx) {
   runtime::bind_context(here, ctx);
   runtime::task_access::set_context(t, &ctx);
   runtime::task_access::set_isolation(t, runtime::no_isolation);
   runtime::task_access::set_address(t, {runtime::no_slot, runtime::no_slot, here.domain});
+}
+
+void enqueue_in(runtime::arena& a, d1::task& t, d1::task_group_context& ctx) {
+  address_here(runtime::arena_thread(), t, ctx);
   a.enqueue(t, runtime::arena::no_home);
 }
 
@@ -123,7 +126,8 @@ void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr
   } else if (here.in == &a) {
     runtime::spawn(here, t, ctx);
   } else {
-    enqueue_in(a, t, ctx);
+    address_here(here, t, ctx);
+    a.submit(t, runtime::arena::no_home);
   }
 }
 

@@ -42,7 +42,8 @@ void release_impl(d1::task_scheduler_handle& handle) {
 bool finalize_impl(d1::task_scheduler_handle& handle) {
   release_impl(handle);
   // Another handle says that the runtime is still needed.
-  return homing::runtime::live_controls(d1::global_control::scheduler_handle) == 0 && homing::runtime::finalize_all();
+  return homing::runtime::nothing_to_finalize() ||
+         (homing::runtime::live_controls(d1::global_control::scheduler_handle) == 0 && homing::runtime::finalize_all());
 }
 
 bool finalize(d1::task_scheduler_handle& handle, std::intptr_t mode) {

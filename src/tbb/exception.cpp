@@ -60,7 +60,7 @@ void throw_exception(exception_id id) {
   }
   // A number that only headers newer than this library know: there is nothing right to throw, and to return would let
   // the caller go on with what it has just found to be wrong.
-  throw_or_terminate<std::runtime_error>("oneTBB exception unknown to this library: the program was built with newer headers");
+  throw_or_terminate<std::runtime_error>("oneTBB exception unknown to this library: built with newer headers");
 }
 
 }  // namespace tbb::detail::r1

@@ -7,8 +7,8 @@
 
 #include <homing/version.hpp>
 
-#define HOMING_VERSION_TEXT           \
-  __TBB_STRING(HOMING_VERSION_MAJOR)  \
+#define HOMING_VERSION_TEXT          \
+  __TBB_STRING(HOMING_VERSION_MAJOR) \
   "." __TBB_STRING(HOMING_VERSION_MINOR) "." __TBB_STRING(HOMING_VERSION_PATCH)
 
 // Programs that parse or compare the start find oneTBB's number; a reader finds whose library it is.
@@ -27,7 +27,7 @@ constexpr char version_lines[] = TBB_VERSION_STRINGS "Homing: VERSION\t\t" HOMIN
     return false;
   }
   if (std::strcmp(wish, "1") != 0) {
-    std::fprintf(stderr, "homing: TBB_VERSION is \"%s\", but 0 or 1 was expected; using 0\n", wish);
+    std::fprintf(stderr, "homing: TBB_VERSION=%.100s is not valid: expected 0 or 1; using 0\n", wish);
     return false;
   }
   std::fputs(version_lines, stderr);

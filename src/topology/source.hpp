@@ -12,9 +12,9 @@ namespace homing::topology {
 
 /// What limits this process. Anything not given is asked of the kernel.
 struct given_limits {
-  std::optional<platform::cpu_set> mask;           ///< real CPUs the process may use
-  std::optional<platform::node_set> memory_nodes;  ///< nodes it may get memory from
-  std::optional<double> quota_cpus;                ///< <= 0: no quota
+  std::optional<platform::cpu_set> mask{};         ///< real CPUs the process may use
+  std::optional<platform::node_set> memory_nodes{};  ///< nodes it may get memory from
+  std::optional<double> quota_cpus{};                ///< <= 0: no quota
 };
 
 struct source {
@@ -34,9 +34,14 @@ struct source {
   given_limits limits{};
 };
 
+/// Who could not use a description. hwloc obeys its own variables whenever it reads the real
+/// machine, so what only we refuse would come back then.
+enum class refused_by { nobody, hwloc, homing };
+
 struct [[nodiscard]] read_result {
   std::shared_ptr<const machine> value;  ///< null if it failed
-  std::string error;                     ///< what was wrong, for people
+  std::string error{};                   ///< what was wrong, for people
+  refused_by who = refused_by::nobody;
 };
 
 /// Reads a machine. Threads: any. Errors: bad input and hwloc's failures in the result.

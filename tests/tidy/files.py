@@ -1,5 +1,5 @@
-"""Files: each begins with a comment that says its idea, is readable in one sitting (500 lines at most), headers carry
-#pragma once, sources are not empty, and scripts with a first line for the kernel may be executed."""
+"""Files: each begins with a comment that says its idea (a source with a header of its name leaves that to it) and is
+readable in one sitting, 500 lines at most; headers carry #pragma once; scripts with a #! are executable."""
 
 import os
 
@@ -12,6 +12,8 @@ def first_comment(path: tree.Path, text: list[str]) -> bool:
     body = [line for line in text if line.strip() and not line.startswith("#!")]
     if not body:
         return path.name == "__init__.py"
+    if path.suffix == ".cpp" and (tree.ROOT / path.with_suffix(".hpp")).exists():
+        return True
     if path.suffix in (".cpp", ".hpp", ".c", ".h"):
         return body[0].startswith(("//", "/*"))
     return body[0].startswith(("#", '"""', 'r"""', "cmake_minimum"))

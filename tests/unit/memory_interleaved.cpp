@@ -1,4 +1,5 @@
-// Interleaved memory is usable whatever the kernel grants, and carries the policy where it grants it: read from the kernel's own listing.
+// Interleaved memory is usable whatever the kernel grants, and carries the policy where it grants it: read from the
+// kernel's own listing.
 #include "memory/interleaved.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,6 @@ namespace {
 using homing::memory::allocate_interleaved;
 using homing::memory::deallocate_interleaved;
 using homing::platform::default_memory_nodes;
-using homing::platform::parse_id_list;
 
 const std::size_t page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 
@@ -63,11 +63,11 @@ TEST(interleaved, memory_is_usable_for_every_request_that_stock_grants) {
 }
 
 TEST(interleaved, a_named_node_shows_in_the_kernels_listing) {
-  const std::vector<int> nodes = default_memory_nodes();
+  const auto nodes = default_memory_nodes().ids();
   if (nodes.empty()) {
     GTEST_SKIP() << "this kernel lists no NUMA nodes";
   }
-  const std::vector<int> one = {nodes.front()};
+  const std::vector<int> one = {static_cast<int>(nodes.front())};
   void* const memory = allocate_interleaved(8 * page_bytes, one, 0);
   ASSERT_NE(memory, nullptr);
   const std::string policy = policy_at(memory);
@@ -76,15 +76,6 @@ TEST(interleaved, a_named_node_shows_in_the_kernels_listing) {
     GTEST_SKIP() << "this kernel or sandbox refuses mbind";
   }
   EXPECT_EQ(policy, "interleave:" + std::to_string(one.front()));
-}
-
-TEST(interleaved, id_lists_are_read_as_the_kernel_writes_them) {
-  EXPECT_EQ(parse_id_list(""), std::vector<int>{});
-  EXPECT_EQ(parse_id_list("\t0\n"), std::vector<int>{0});
-  EXPECT_EQ(parse_id_list("0-2,33"), (std::vector<int>{0, 1, 2, 33}));
-  EXPECT_EQ(parse_id_list("1,x"), std::vector<int>{1});
-  EXPECT_EQ(parse_id_list("3-"), std::vector<int>{});
-  EXPECT_EQ(parse_id_list("-1"), std::vector<int>{});
 }
 
 }  // namespace

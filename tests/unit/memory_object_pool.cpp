@@ -1,4 +1,5 @@
-// Every object is aligned, distinct while alive and comes back to its pool from any thread: single steps, then a seeded stress.
+// Every object is aligned, distinct while alive and comes back to its pool from any thread: single steps, then a
+// seeded stress.
 #include "memory/small_object_pool.hpp"
 
 #include <gtest/gtest.h>
@@ -125,8 +126,8 @@ TEST(object_pool, the_child_of_a_fork_goes_on) {
   pool->deallocate_local(object, 64);
 }
 
-/// Threads that come and go allocate, hand objects to each other, and free them locally or remotely. Each object carries
-/// its own address and size, so that one handed out twice is seen by whoever checks it.
+/// Threads that come and go allocate, hand objects to each other, and free them locally or remotely. Each object
+/// carries its own address and size, so that one handed out twice is seen by whoever checks it.
 TEST(object_pool, stress_threads_that_exchange_objects_and_end) {
   constexpr unsigned seed = 20240611;
   RecordProperty("seed", static_cast<int>(seed));

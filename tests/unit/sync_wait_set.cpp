@@ -129,6 +129,40 @@ TEST(wait_set, ping_pong_loses_no_wake_up) {
   EXPECT_EQ(turn.load(), 2 * rounds);
 }
 
+/// The same race in its narrowest form: both sides start together, one changes the condition while the other enlists.
+TEST(wait_set, a_notify_that_meets_an_enlisting_waiter_is_not_lost) {
+  constexpr int rounds = 20000;
+  wait_set set;
+  atomic<int> arrived{0};
+  atomic<int> condition{0};
+  const auto start_together = [&arrived](int round) {
+    arrived.fetch_add(1, seq_cst);
+    for (int spins = 0; arrived.load(relaxed) < 2 * round; ++spins) {
+      if (spins > 1000) {
+        std::this_thread::yield();
+      }
+    }
+  };
+  std::thread notifier([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      start_together(round);
+      for (int delay = round % 64; delay > 0; --delay) {
+        static_cast<void>(arrived.load(relaxed));  // moves through the other side's few instructions
+      }
+      condition.exchange(round, seq_cst);
+      set.notify(wait_set::limit::all, everybody);
+    }
+  });
+  for (int round = 1; round <= rounds; ++round) {
+    start_together(round);
+    while (condition.load(relaxed) != round) {
+      set.wait({}, [&] { return condition.load(relaxed) == round; });
+    }
+  }
+  notifier.join();
+  EXPECT_EQ(condition.load(), rounds);
+}
+
 /// A mutex made of a flag and the set: sixteen threads on few CPUs, every release wakes one.
 TEST(wait_set, a_mutex_made_of_it_excludes_and_never_hangs) {
   constexpr int thread_count = 16;

@@ -1,4 +1,5 @@
-// Writers exclude all, readers run together, and no thread waits for ever: sixteen threads do seeded random locking on every mutex the library implements.
+// Writers exclude all, readers run together, and no thread waits for ever: sixteen threads do seeded random locking on
+// every mutex the library implements.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_rw_mutex.h>

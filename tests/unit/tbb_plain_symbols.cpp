@@ -1,4 +1,5 @@
-// Exceptions, assertions, versions and allocation answer as oneTBB's users expect: each entry is called once and its answer compared.
+// Exceptions, assertions, versions and allocation answer as oneTBB's users expect: each entry is called once and its
+// answer compared.
 #define TBB_PREVIEW_NUMA_ALLOCATION 1
 #include <gtest/gtest.h>
 #include <oneapi/tbb/cache_aligned_allocator.h>
@@ -10,7 +11,10 @@
 #include <oneapi/tbb/tbb_allocator.h>
 #include <oneapi/tbb/version.h>
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -96,6 +100,30 @@ TEST(version, tells_the_interface_and_whose_library_it_is) {
   const std::string version = TBB_runtime_version();
   EXPECT_EQ(version.rfind(TBB_VERSION_STRING, 0), 0U);
   EXPECT_NE(version.find("homing"), std::string::npos);
+}
+
+/// Runs this program once more, doing nothing, and returns what it writes to stderr.
+std::string stderr_of_a_start(const std::string& environment) {
+  char path[4096] = {};
+  EXPECT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
+  std::FILE* const pipe = ::popen((environment + " '" + path + "' --gtest_list_tests 2>&1 >/dev/null").c_str(), "r");
+  std::string text;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) {
+    text.push_back(static_cast<char>(c));
+  }
+  EXPECT_EQ(::pclose(pipe), 0);
+  return text;
+}
+
+TEST(version, prints_its_lines_once_when_asked_to) {
+  const std::string lines = stderr_of_a_start("TBB_VERSION=1");
+  EXPECT_NE(lines.find("oneTBB: VERSION\t\t" TBB_VERSION_STRING "\n"), std::string::npos) << lines;
+  const std::size_t homing = lines.find("Homing: VERSION\t\t");
+  EXPECT_NE(homing, std::string::npos) << lines;
+  EXPECT_EQ(lines.find("Homing: VERSION", homing + 1), std::string::npos) << lines;
+  EXPECT_EQ(stderr_of_a_start("TBB_VERSION=0"), "");
+  EXPECT_NE(stderr_of_a_start("TBB_VERSION=yes").find("TBB_VERSION=yes is not valid: expected 0 or 1"),
+            std::string::npos);
 }
 
 TEST(allocation, cache_aligned_and_plain) {

@@ -1,4 +1,5 @@
-// Requests are served in their order, and of readers who all want to write exactly one keeps the lock: real threads, whose place in the queue is probed.
+// Requests are served in their order, and of readers who all want to write exactly one keeps the lock: real threads,
+// whose place in the queue is probed.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/queuing_rw_mutex.h>
 

@@ -1,0 +1,113 @@
+"""The demo's output: a rich table on a terminal, the same table as plain text in a pipe, or JSON."""
+
+import json
+import statistics
+import sys
+
+from compare import VIRTUAL_MACHINE, Counts, Verdict
+
+Row = list[str]
+_HEAD: Row = ["program", "same output", "stock s", "ours s", "ours/stock (spread)", "CPU", "tasks", "home", "near", "far"]
+_VIRTUAL_HEAD: Row = ["virtual", "same output", "tasks", "home", "near", "far"]
+
+
+def _counts(counts: Counts | None) -> Row:
+    if counts is None:
+        return ["not measured"] + [""] * 3
+    return [f"{counts.executed:,}", f"{100 * counts.home / counts.executed:.1f}%", f"{counts.near:,}", f"{counts.far:,}"]
+
+
+def _same(verdict: Verdict, where: str) -> str:
+    return {True: "yes", False: "NO", None: "FAILED"}[verdict.same_output(where)]
+
+
+def _row(verdict: Verdict) -> Row:
+    same = _same(verdict, "homing")
+    if same == "yes":
+        same = f"yes, {verdict.values} values" if verdict.same_output("stock") else "stock varies"
+    if verdict.ratio is None:
+        times = ["", "", "not measured", ""]
+    else:
+        times = [
+            f"{statistics.median(verdict.stock_s):.2f}",
+            f"{statistics.median(verdict.ours_s):.2f}",
+            f"{verdict.ratio:.2f} ({min(verdict.ratios):.2f}-{max(verdict.ratios):.2f})",
+            f"{statistics.median(verdict.cpu_ratios):.2f}",
+        ]
+    return [verdict.program.title, same, *times, *_counts(verdict.real)]
+
+
+def _virtual_row(verdict: Verdict) -> Row:
+    return [verdict.program.title, _same(verdict, "virtual"), *_counts(verdict.virtual)]
+
+
+def _plain(head: Row, rows: list[Row]) -> str:
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = []
+    for row in [head, *rows]:
+        cells = [cell.ljust(width) if i < 2 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _table(title: str, head: Row, rows: list[Row]) -> None:
+    if not sys.stdout.isatty():
+        print(f"\n{title}\n\n{_plain(head, rows)}")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for i, name in enumerate(head):
+        table.add_column(name, justify="left" if i < 2 else "right", no_wrap=i > 1)
+    for row in rows:
+        table.add_row(*row, style=None if row[1].startswith("yes") else "red")
+    Console().print("\n", table)
+
+
+def show_tables(verdicts: list[Verdict]) -> None:
+    """Prints what was found, and every problem with the command that shows it."""
+    pairs = max((len(verdict.ratios) for verdict in verdicts), default=0)
+    _table(f"The same programs on stock oneTBB and on Homing: medians of {pairs} interleaved pairs",
+           _HEAD, [_row(verdict) for verdict in verdicts])
+    _table(f'The same on a made-up machine, "{VIRTUAL_MACHINE}": its nodes are virtual, its times mean nothing',
+           _VIRTUAL_HEAD, [_virtual_row(verdict) for verdict in verdicts])
+    print("\nhome: tasks that ran in their home domain; near, far: tasks stolen inside and across domains (last run).")
+    print("ours/stock: time, below 1 is faster than stock; CPU: the same for CPU time, all threads together.")
+    print("Timed: " + "; ".join(f"{verdict.program.title}: {verdict.program.timed}" for verdict in verdicts) + ".")
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            print(f"\n{verdict.program.title}: {problem}")
+
+
+def as_json(verdicts: list[Verdict]) -> str:
+    """Everything the tables say, and each single time."""
+    return json.dumps(
+        {
+            "ok": not any(verdict.problems for verdict in verdicts),
+            "programs": [
+                {
+                    "name": verdict.program.name,
+                    "title": verdict.program.title,
+                    "timed": verdict.program.timed,
+                    "same_output": verdict.same_output("homing"),
+                    "values_compared": verdict.values,
+                    "runs_compared": len(verdict.compared) + len(verdict.differing),
+                    "stock_s": verdict.stock_s,
+                    "ours_s": verdict.ours_s,
+                    "ratios": verdict.ratios,
+                    "ratio_median": verdict.ratio,
+                    "cpu_ratios": verdict.cpu_ratios,
+                    "tasks": vars(verdict.real) if verdict.real else None,
+                    "virtual": {
+                        "machine": VIRTUAL_MACHINE,
+                        "same_output": verdict.same_output("virtual"),
+                        "tasks": vars(verdict.virtual) if verdict.virtual else None,
+                    },
+                    "problems": verdict.problems,
+                }
+                for verdict in verdicts
+            ],
+        },
+        indent=2,
+    )

@@ -1,0 +1,39 @@
+/// The affinity system calls, for masks of any length.
+#include "platform/cpu_set.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace homing::platform {
+
+// The raw calls: the C library's wrappers hide how many bytes the kernel's mask has.
+affinity_result get_affinity(pid_t thread) {
+  constexpr std::size_t word_bytes = sizeof(unsigned long);
+  constexpr std::size_t bytes_max = id_set<cpu_id>::id_count_max / 8;
+  std::vector<unsigned long> words(1024 / 8 / word_bytes);
+  for (;;) {
+    const std::size_t bytes = words.size() * word_bytes;
+    const long written = ::syscall(SYS_sched_getaffinity, thread, bytes, words.data());
+    if (written >= 0) {
+      return {cpu_set::from_words(std::span(words).first(static_cast<std::size_t>(written) / word_bytes))};
+    }
+    // EINVAL: the kernel knows more CPUs than fit.
+    if (errno != EINVAL || bytes >= bytes_max) return {{}, errno};
+    words.resize(words.size() * 2);
+  }
+}
+
+affinity_result set_affinity(pid_t thread, const cpu_set& wanted) {
+  const auto words = wanted.words();
+  if (::syscall(SYS_sched_setaffinity, thread, words.size_bytes(), words.data()) != 0) {
+    const int refused = errno;
+    affinity_result now = get_affinity(thread);
+    now.error_number = refused;
+    return now;
+  }
+  return get_affinity(thread);
+}
+
+}  // namespace homing::platform

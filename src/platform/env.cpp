@@ -1,0 +1,137 @@
+/// Reading and refusing environment variables.
+#include "platform/env.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace homing::platform {
+namespace {
+
+// Text put together in place: these paths must work when memory is short.
+class short_text {
+ public:
+  void add(std::string_view part) noexcept {
+    const std::size_t room = sizeof(text_) - 1 - length_;
+    const std::size_t taken = std::min(room, part.size());
+    std::memcpy(text_ + length_, part.data(), taken);
+    length_ += taken;
+    text_[length_] = '\0';
+  }
+  [[nodiscard]] const char* c_str() const noexcept { return text_; }
+
+ private:
+  char text_[400] = {};
+  std::size_t length_ = 0;
+};
+
+// True the first time that it is called with `name`. The table holds all variables that we have
+// several times over; were it full, a message would repeat, which is the lesser evil.
+bool first_refusal(const char* name) noexcept {
+  static std::mutex lock;
+  static char known[32][48];
+  const std::scoped_lock guard(lock);
+  for (auto& entry : known) {
+    if (entry[0] == '\0') {
+      std::strncpy(entry, name, sizeof(entry) - 1);
+      return true;
+    }
+    if (std::strncmp(entry, name, sizeof(entry) - 1) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void warn(const char* format, ...) noexcept {
+  const int kept = errno;
+  constexpr std::string_view prefix = "homing: ";
+  char line[1024];
+  std::memcpy(line, prefix.data(), prefix.size());
+  const std::size_t room = sizeof(line) - prefix.size() - 1;
+  va_list arguments;
+  va_start(arguments, format);
+  const int wanted = std::vsnprintf(line + prefix.size(), room, format, arguments);
+  va_end(arguments);
+  const std::size_t written = std::min(static_cast<std::size_t>(std::max(wanted, 0)), room - 1);
+  const std::size_t length = prefix.size() + written;
+  line[length] = '\n';
+  // Nowhere to report a stderr that is closed.
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length + 1);
+  errno = kept;
+}
+
+printable::printable(std::string_view text) noexcept {
+  const std::size_t shown = std::min(text.size(), length_max);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text_[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+  }
+  std::size_t end = shown;
+  if (text.size() > shown) {
+    std::memcpy(text_ + end, "...", 3);
+    end += 3;
+  }
+  text_[end] = '\0';
+}
+
+std::optional<std::string_view> env(const char* name) noexcept {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const std::size_t length = ::strnlen(value, env_length_max + 1);
+  if (length > env_length_max) {
+    refuse_env(name, std::string_view(value, length), "at most 4096 characters", "nothing");
+    return std::nullopt;
+  }
+  return std::string_view(value, length);
+}
+
+void refuse_env(const char* name, std::string_view value, const char* expected,
+                const char* used) noexcept {
+  if (!first_refusal(name)) return;
+  warn("%s=%s is not valid: expected %s; using %s", name, printable(value).c_str(), expected, used);
+}
+
+std::size_t detail::choose(const char* name, const std::string_view* names, std::size_t count,
+                           std::size_t fallback) noexcept {
+  const auto value = env(name);
+  if (!value) return fallback;
+  const std::string_view* const found = std::find(names, names + count, *value);
+  if (found != names + count) return static_cast<std::size_t>(found - names);
+  short_text expected;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) expected.add(i + 1 == count ? " or " : ", ");
+    expected.add(names[i]);
+  }
+  short_text used;
+  used.add(names[fallback]);
+  refuse_env(name, *value, expected.c_str(), used.c_str());
+  return fallback;
+}
+
+bool env_flag(const char* name, bool fallback) noexcept {
+  return env_choice<bool>(name, {{"0", false}, {"1", true}}, fallback);
+}
+
+long env_integer(const char* name, long min, long max, long fallback) noexcept {
+  const auto value = env(name);
+  if (!value) return fallback;
+  long number = 0;
+  const char* const end = value->data() + value->size();
+  const auto [stopped, error] = std::from_chars(value->data(), end, number);
+  if (error == std::errc{} && stopped == end && number >= min && number <= max) return number;
+  char expected[80];
+  char used[24];
+  std::snprintf(expected, sizeof(expected), "an integer from %ld to %ld", min, max);
+  std::snprintf(used, sizeof(used), "%ld", fallback);
+  refuse_env(name, *value, expected, used);
+  return fallback;
+}
+
+}  // namespace homing::platform

@@ -1,0 +1,300 @@
+/// From facts and limits to a machine: who may be used, how it falls into domains, who is near.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "platform/cgroup.hpp"
+#include "platform/cpu_set.hpp"
+#include "platform/kernel_limits.hpp"
+#include "topology/facts.hpp"
+
+namespace homing::topology {
+namespace {
+
+constexpr std::size_t domain_count_max = 1024;  // Linux's own bound on nodes
+constexpr unsigned distance_local = 10;
+constexpr unsigned distance_unknown = 20;  // what Linux assumes of another node
+
+// The process's mask. Its first thread's, as with stock oneTBB: the thread that happens to come
+// here first may be bound to one CPU for reasons of its own.
+platform::cpu_set process_mask(const given_limits& given) {
+  if (given.mask) return *given.mask;
+  auto answer = platform::get_affinity(::getpid());
+  if (!answer.ok() || answer.mask.empty()) answer = platform::get_affinity();
+  if (answer.ok() && !answer.mask.empty()) return answer.mask;
+  return {std::max(platform::current_cpu(), cpu_id{0})};
+}
+
+template <class Container>
+decltype(auto) item(Container& container, int index) {
+  return container[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+class machine_builder {
+ public:
+  machine_builder(const machine_facts& facts, const given_limits& given)
+      : facts_(facts), given_(given), mask_(process_mask(given)), result_(new machine(machine{})) {}
+
+  read_result build(domain_kind kind) {
+    result_->kind_ = kind;
+    choose_cpus();
+    if (usable_.empty()) return {nullptr, "none of its CPUs may be used by this process", refused_by::homing};
+    note_memory();
+    form_domains();
+    if (result_->domains_.size() > domain_count_max) {
+      return {nullptr, "more than 1024 domains", refused_by::homing};
+    }
+    bind_domains();
+    measure_distances();
+    order_neighbours();
+    fill_places();
+    set_concurrency();
+    return {std::move(result_)};
+  }
+
+ private:
+  // Usable CPUs, and the account of those that are not.
+  void choose_cpus() {
+    limits& cut = result_->limits_;
+    cut.machine_cpus = static_cast<unsigned>(facts_.cpus.size());
+    std::vector<const cpu_fact*> allowed;
+    for (const cpu_fact& cpu : facts_.cpus) {
+      if (cpu.allowed) allowed.push_back(&cpu);
+    }
+    cut.cut_by_cpuset = cut.machine_cpus - static_cast<unsigned>(allowed.size());
+    usable_ = allowed;
+    result_->virtual_ = !facts_.this_system;
+    if (!facts_.this_system) return;
+    if (!facts_.made_up) cut.offline_cpus = platform::offline_cpus().count();
+    std::erase_if(usable_, [&](const cpu_fact* cpu) { return !mask_.contains(cpu->id); });
+    if (usable_.empty() && facts_.made_up) {
+      usable_ = allowed;
+      cut.mask_ignored = true;
+      result_->virtual_ = true;
+    }
+    cut.cut_by_affinity = static_cast<unsigned>(allowed.size() - usable_.size());
+  }
+
+  // Which nodes' memory this process may have.
+  void note_memory() {
+    limits& cut = result_->limits_;
+    std::optional<platform::node_set> nodes = given_.memory_nodes;
+    if (!nodes && facts_.this_system) nodes = platform::allowed_memory_nodes();
+    for (std::size_t i = 0; i < facts_.nodes.size(); ++i) {
+      const node_fact& node = facts_.nodes[i];
+      const bool allowed = nodes ? nodes->contains(node.id) : node.allowed;
+      memory_usable_.push_back(node.has_memory && allowed);
+      if (!allowed) cut.forbidden_memory.push_back(node.id);
+      if (!node.has_memory) cut.nodes_without_memory.push_back(node.id);
+      const bool has_cpus = std::any_of(facts_.cpus.begin(), facts_.cpus.end(),
+                                        [&](const cpu_fact& cpu) { return cpu.node == static_cast<int>(i); });
+      if (!has_cpus) cut.nodes_without_cpus.push_back(node.id);
+    }
+  }
+
+  [[nodiscard]] unsigned node_distance(int from, int to) const {
+    if (from == to) return distance_local;
+    if (from < 0 || to < 0 || facts_.distances.empty()) return distance_unknown;
+    return item(facts_.distances, from * static_cast<int>(facts_.nodes.size()) + to);
+  }
+
+  // The node that a CPU counts as part of: its own, or, where no node has it, one of its socket.
+  [[nodiscard]] int node_of(const cpu_fact& cpu) const {
+    if (cpu.node >= 0) return cpu.node;
+    for (const cpu_fact& other : facts_.cpus) {
+      if (other.node >= 0 && other.package == cpu.package) return other.node;
+    }
+    const auto first = std::find(memory_usable_.begin(), memory_usable_.end(), true);
+    return first == memory_usable_.end() ? 0 : static_cast<int>(first - memory_usable_.begin());
+  }
+
+  // CPUs with the same key share a domain. An L3 group never crosses nodes: a domain has one home.
+  [[nodiscard]] std::tuple<int, int, int> key(const cpu_fact& cpu) const {
+    const int apart = cpu.node < 0 ? cpu.package : -1;  // CPUs that no node has, by socket
+    switch (result_->kind_) {
+      case domain_kind::socket: return {0, cpu.package, 0};
+      case domain_kind::l3: return {cpu.node, apart, cpu.l3};
+      case domain_kind::node: break;
+    }
+    return {cpu.node, apart, 0};
+  }
+
+  void form_domains() {
+    const auto lacks = [&](int cpu_fact::*what) {
+      return std::none_of(usable_.begin(), usable_.end(), [&](auto* cpu) { return cpu->*what >= 0; });
+    };
+    if ((result_->kind_ == domain_kind::l3 && lacks(&cpu_fact::l3)) ||
+        (result_->kind_ == domain_kind::socket && lacks(&cpu_fact::package))) {
+      result_->limits_.kind_unknown = true;
+      result_->kind_ = domain_kind::node;
+    }
+    std::map<std::tuple<int, int, int>, std::vector<const cpu_fact*>> groups;
+    for (const cpu_fact* cpu : usable_) groups[key(*cpu)].push_back(cpu);
+    for (auto& [ignored, cpus] : groups) members_.push_back(std::move(cpus));
+    const auto order = [&](const auto& cpus) { return std::pair(home_of(cpus), cpus.front()->id); };
+    std::sort(members_.begin(), members_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+    for (const auto& cpus : members_) result_->domains_.push_back(make_domain(cpus));
+  }
+
+  // The lowest of the nodes of these CPUs, one with memory before one without.
+  [[nodiscard]] int home_of(const std::vector<const cpu_fact*>& cpus) const {
+    int best = node_of(*cpus.front());
+    for (const cpu_fact* cpu : cpus) {
+      const int node = node_of(*cpu);
+      const auto rank = [&](int n) { return std::pair(!item(memory_usable_, n), n); };
+      if (rank(node) < rank(best)) best = node;
+    }
+    return best;
+  }
+
+  // The nearest node that has memory for us; `node` itself if none has.
+  [[nodiscard]] int memory_for(int node) const {
+    int best = node;
+    for (int other = 0; other < static_cast<int>(facts_.nodes.size()); ++other) {
+      if (!item(memory_usable_, other)) continue;
+      if (!item(memory_usable_, best) || node_distance(node, other) < node_distance(node, best)) best = other;
+    }
+    return best;
+  }
+
+  domain make_domain(const std::vector<const cpu_fact*>& cpus) const {
+    const int node = home_of(cpus);
+    const int memory = item(memory_usable_, node) ? node : memory_for(node);
+    domain made{.node = item(facts_.nodes, node).id,
+                .memory_node = item(facts_.nodes, memory).id,
+                .cpus = {},
+                .binding = {},
+                .l3_groups = {},
+                .has_memory = item(memory_usable_, node) && cpus.front()->node >= 0,
+                .package = cpus.front()->package};
+    std::map<int, std::vector<cpu_id>> by_l3;
+    for (const cpu_fact* cpu : cpus) {
+      made.cpus.push_back(cpu->id);
+      by_l3[cpu->l3].push_back(cpu->id);
+    }
+    for (auto& [ignored, group] : by_l3) made.l3_groups.push_back(std::move(group));
+    return made;
+  }
+
+  // On a made-up machine each described CPU stands for a real one, dealt round-robin.
+  void bind_domains() {
+    const std::vector<cpu_id> real = mask_.ids();
+    std::size_t next = 0;
+    for (domain& d : result_->domains_) {
+      for (const cpu_id cpu : d.cpus) {
+        d.binding.add(!result_->virtual_ ? cpu : real.empty() ? cpu_id{0} : real[next++ % real.size()]);
+      }
+    }
+  }
+
+  // Between domains of several nodes: the nearest pair.
+  void measure_distances() {
+    const std::size_t count = members_.size();
+    std::vector<std::vector<int>> nodes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const cpu_fact* cpu : members_[i]) nodes[i].push_back(node_of(*cpu));
+      std::sort(nodes[i].begin(), nodes[i].end());
+      nodes[i].erase(std::unique(nodes[i].begin(), nodes[i].end()), nodes[i].end());
+    }
+    for (std::size_t from = 0; from < count; ++from) {
+      for (std::size_t to = 0; to < count; ++to) {
+        unsigned nearest = 255;
+        for (const int a : nodes[from]) {
+          for (const int b : nodes[to]) nearest = std::min(nearest, node_distance(a, b));
+        }
+        // CPUs that no node has stand for a node that the description leaves out.
+        const bool left_out = members_[from].front()->node < 0 || members_[to].front()->node < 0;
+        if (left_out && nearest == distance_local) nearest = distance_unknown;
+        result_->distances_.push_back(from == to ? distance_local : nearest);
+      }
+    }
+  }
+
+  void order_neighbours() {
+    const auto& domains = result_->domains_;
+    const std::size_t count = domains.size();
+    for (std::size_t from = 0; from < count; ++from) {
+      std::vector<std::size_t> order(count);
+      std::iota(order.begin(), order.end(), 0);
+      const auto rank = [&](std::size_t to) {
+        return std::tuple(from != to, result_->distances_[from * count + to],
+                          domains[from].package != domains[to].package, (to + count - from) % count);
+      };
+      std::sort(order.begin(), order.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+      for (const std::size_t to : order) result_->nearest_.push_back(static_cast<domain_index>(to));
+    }
+  }
+
+  void fill_places() {
+    platform::id_set<node_id> nodes;
+    std::vector<int>& types = result_->core_type_ids_;
+    for (std::size_t d = 0; d < members_.size(); ++d) {
+      for (const cpu_fact* cpu : members_[d]) {
+        const node_id node = item(facts_.nodes, node_of(*cpu)).id;
+        // A CPU whose core is unknown is a core of its own: negative numbers don't collide.
+        const int core = cpu->core >= 0 ? cpu->core : -1 - static_cast<int>(cpu->id);
+        result_->places_.push_back({cpu->id, static_cast<domain_index>(d), static_cast<int>(node), core, cpu->core_type});
+        nodes.add(node);
+        if (cpu->core_type >= 0) types.push_back(cpu->core_type);
+        if (!result_->virtual_) remember_domain(cpu->id, d);
+      }
+    }
+    std::sort(result_->places_.begin(), result_->places_.end(),
+              [](const auto& a, const auto& b) { return std::pair(a.core, a.cpu) < std::pair(b.core, b.cpu); });
+    for (const node_id node : nodes.ids()) result_->numa_ids_.push_back(static_cast<int>(node));
+    std::sort(types.begin(), types.end());
+    types.erase(std::unique(types.begin(), types.end()), types.end());
+    if (types.empty()) types.push_back(0);
+  }
+
+  void remember_domain(cpu_id cpu, std::size_t d) {
+    auto& table = result_->domain_of_real_cpu_;
+    const auto at = static_cast<std::size_t>(cpu);
+    if (at >= table.size()) table.resize(at + 1, machine::no_domain);
+    table[at] = static_cast<std::uint32_t>(d);
+  }
+
+  void set_concurrency() {
+    result_->usable_cpus_ = static_cast<unsigned>(usable_.size());
+    result_->default_concurrency_ = result_->usable_cpus_;
+    if (result_->virtual_) return;
+    limits& cut = result_->limits_;
+    if (given_.quota_cpus) {
+      if (*given_.quota_cpus > 0) cut.quota_cpus = *given_.quota_cpus;
+    } else if (const auto quota = platform::read_cpu_quota()) {
+      cut.quota_cpus = quota->cpus;
+      cut.quota_file = quota->file;
+    }
+    if (!cut.quota_cpus) return;
+    const double whole = std::clamp(std::ceil(*cut.quota_cpus), 1.0, 1e6);
+    result_->default_concurrency_ = std::min(result_->usable_cpus_, static_cast<unsigned>(whole));
+  }
+
+  const machine_facts& facts_;
+  const given_limits& given_;
+  const platform::cpu_set mask_;
+  std::unique_ptr<machine> result_;
+  std::vector<const cpu_fact*> usable_;
+  std::vector<bool> memory_usable_;                     // by place in facts_.nodes
+  std::vector<std::vector<const cpu_fact*>> members_;  // by domain
+};
+
+read_result build(const machine_facts& facts, domain_kind kind, const given_limits& given) {
+  return machine_builder(facts, given).build(kind);
+}
+
+read_result read(const source& from) {
+  facts_result facts = read_facts(from.from, from.text);
+  if (!facts.error.empty()) return {nullptr, std::move(facts.error), facts.who};
+  if (from.about == source::claim::this_system) facts.value.this_system = true;
+  return build(facts.value, from.kind, from.limits);
+}
+
+}  // namespace homing::topology

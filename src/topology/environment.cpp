@@ -1,0 +1,84 @@
+/// Choosing the process's machine by environment variables, with a way out of every error.
+#include "topology/environment.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "platform/cpu_set.hpp"
+#include "platform/env.hpp"
+#include "topology/facts.hpp"
+
+namespace homing::topology {
+source::origin guess_origin(const std::string& text) {
+  struct stat info {};
+  const bool is_file = text.ends_with(".xml") || ::stat(text.c_str(), &info) == 0;
+  return is_file ? source::origin::xml : source::origin::synthetic;
+}
+
+domain_kind kind_of_environment() noexcept {
+  return platform::env_choice<domain_kind>(
+      "HOMING_DOMAIN",
+      {{"node", domain_kind::node}, {"l3", domain_kind::l3}, {"socket", domain_kind::socket}},
+      domain_kind::node);
+}
+
+std::vector<named_source> sources_of_environment() {
+  std::vector<named_source> result;
+  const domain_kind kind = kind_of_environment();
+  const auto add = [&](const char* name, std::optional<source::origin> origin) {
+    const auto value = platform::env(name);
+    if (!value) return;
+    std::string text(*value);
+    const source::origin from = origin ? *origin : guess_origin(text);
+    result.push_back({name, {.from = from, .text = std::move(text), .kind = kind}});
+  };
+  add("HOMING_TOPOLOGY", std::nullopt);
+  add("HWLOC_SYNTHETIC", source::origin::synthetic);
+  add("HWLOC_XMLFILE", source::origin::xml);
+  return result;
+}
+
+std::shared_ptr<const machine> one_domain() {
+  auto mask = platform::get_affinity(::getpid());
+  if (!mask.ok() || mask.mask.empty()) mask = platform::get_affinity();
+  if (mask.mask.empty()) mask.mask.add(cpu_id{0});
+  machine_facts facts;
+  facts.this_system = true;
+  facts.nodes.push_back({node_id{0}, true, true});
+  for (const cpu_id cpu : mask.mask.ids()) facts.cpus.push_back({cpu, 0, -1, -1, -1, 0, true});
+  given_limits given;
+  given.mask = mask.mask;
+  return build(facts, domain_kind::node, given).value;
+}
+
+std::shared_ptr<const machine> read_environment() {
+  constexpr const char* mask_only = "one domain with the CPUs of the affinity mask";
+  const std::vector<named_source> asked = sources_of_environment();
+  bool hidden = false;  // hwloc would come back with a description that we have refused
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    read_result made_up = read(asked[i].from);
+    if (made_up.value) return std::move(made_up.value);
+    const std::string_view variable = asked[i].variable;
+    hidden = hidden || (variable != "HOMING_TOPOLOGY" && made_up.who == refused_by::homing);
+    const char* const next = i + 1 < asked.size() ? asked[i + 1].variable : hidden ? mask_only : "the real machine";
+    const std::string expected = (asked[i].from.from == source::origin::xml
+                                      ? "an hwloc XML file ("
+                                      : "a machine such as \"node:4 core:2 pu:1\" (") + made_up.error + ")";
+    platform::refuse_env(asked[i].variable, asked[i].from.text, expected.c_str(), next);
+  }
+  if (hidden) return one_domain();
+  read_result real = read({.kind = kind_of_environment()});
+  if (real.value) return std::move(real.value);
+  platform::warn("can't read this machine's topology (%s); using %s", platform::printable(real.error).c_str(), mask_only);
+  return one_domain();
+}
+
+// Never freed: threads may still ask while static objects are destroyed.
+const machine& current() noexcept {
+  static const auto& snapshot = *new std::shared_ptr<const machine>(read_environment());
+  return *snapshot;
+}
+
+}  // namespace homing::topology

@@ -1,0 +1,238 @@
+/// hwloc's tree of a machine, flattened to the facts that we keep.
+#include <hwloc.h>
+#include <hwloc/cpukinds.h>
+#include <hwloc/distances.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "topology/facts.hpp"
+
+namespace homing::topology {
+namespace {
+
+constexpr unsigned long cpu_count_max = 65536;
+constexpr off_t xml_bytes_max = 64 << 20;
+
+struct topology_closer {
+  void operator()(hwloc_topology* t) const noexcept { hwloc_topology_destroy(t); }
+};
+using topology_handle = std::unique_ptr<hwloc_topology, topology_closer>;
+
+std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
+
+// How many CPUs a synthetic line would make: the product of its levels' counts, without what stands
+// in brackets (attributes, attached memory). hwloc would obey a typing error until memory is gone.
+unsigned long synthetic_cpu_count(std::string_view text) {
+  unsigned long product = 1;
+  int depth = 0;
+  std::string level;
+  const auto finish_level = [&] {
+    const std::size_t colon = level.rfind(':');
+    const std::string_view digits = std::string_view(level).substr(colon == std::string::npos ? 0 : colon + 1);
+    unsigned long count = 1;
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    if (result.ec == std::errc::result_out_of_range) count = cpu_count_max + 1;
+    product = std::min(product * std::min(count, cpu_count_max + 1), cpu_count_max + 1);
+    level.clear();
+  };
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (depth == 0 && c != ' ') level += c;
+    if (depth == 0 && c == ' ' && !level.empty()) finish_level();
+    if (c == ')' || c == ']') --depth;
+  }
+  if (!level.empty()) finish_level();
+  return product;
+}
+
+// Why a file can't be a description; empty if it may be one.
+std::string file_problem(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return errno_text("can't open the file");
+  if (!S_ISREG(info.st_mode)) return "not a file";
+  if (info.st_size > xml_bytes_max) return "the file is larger than 64 MiB";
+  return "";
+}
+
+// Why we don't give a description to hwloc at all; empty if there is no reason.
+std::string problem_of(source::origin from, const std::string& text) {
+  if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 65536 CPUs";
+  if (from == source::origin::xml) return file_problem(text);
+  return "";
+}
+
+// Loads a topology, or says why hwloc can't.
+std::string load(hwloc_topology_t topology, source::origin from, const std::string& text) {
+  if (from == source::origin::synthetic && hwloc_topology_set_synthetic(topology, text.c_str()) != 0) {
+    return "not a synthetic description";
+  }
+  if (from == source::origin::xml && hwloc_topology_set_xml(topology, text.c_str()) != 0) {
+    return "not an hwloc XML file";
+  }
+  // No devices: hwloc's defaults leave them out, and their discovery takes longer than all the rest.
+  // Levels that we don't keep stay in: a node below a level that is left out loses its CPUs.
+  // The x86 component binds this thread to every CPU in turn, to learn what Linux has told already.
+  hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  // Disallowed CPUs and nodes stay in, so that we can say what was cut.
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS);
+  if (hwloc_topology_load(topology) == 0) return "";
+  return from == source::origin::real ? errno_text("hwloc can't read this machine") : "hwloc can't read it";
+}
+
+int ancestor_id(hwloc_topology_t topology, hwloc_obj_t pu, hwloc_obj_type_t type, unsigned hwloc_obj::*id) {
+  hwloc_obj_t found = hwloc_get_ancestor_obj_by_type(topology, type, pu);
+  return found == nullptr ? -1 : static_cast<int>(found->*id);
+}
+
+// The NUMA nodes, ascending by OS id: hwloc's own order is by place.
+std::vector<hwloc_obj_t> nodes_by_id(hwloc_topology_t topology) {
+  std::vector<hwloc_obj_t> nodes;
+  for (hwloc_obj_t n = nullptr; (n = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, n)) != nullptr;) {
+    nodes.push_back(n);
+  }
+  std::sort(nodes.begin(), nodes.end(), [](auto a, auto b) { return a->os_index < b->os_index; });
+  return nodes;
+}
+
+// Which node each CPU belongs to. A memory tier (HBM, CXL) may be attached to the same CPUs as a
+// node of theirs, or to a whole socket: the node with the fewest CPUs is theirs, then the lowest
+// id, as Linux numbers nodes with CPUs first.
+std::map<unsigned, int> home_nodes(const std::vector<hwloc_obj_t>& nodes) {
+  std::vector<int> order(nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return hwloc_bitmap_weight(nodes[static_cast<std::size_t>(a)]->cpuset) <
+           hwloc_bitmap_weight(nodes[static_cast<std::size_t>(b)]->cpuset);
+  });
+  std::map<unsigned, int> home;
+  for (const int node : order) {
+    hwloc_const_cpuset_t cpus = nodes[static_cast<std::size_t>(node)]->cpuset;
+    for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
+      home.try_emplace(static_cast<unsigned>(cpu), node);
+    }
+  }
+  return home;
+}
+
+// The kind of each CPU, ascending efficiency; empty if there is only one.
+std::map<unsigned, int> core_types(hwloc_topology_t topology) {
+  std::map<unsigned, int> types;
+  const int count = hwloc_cpukinds_get_nr(topology, 0);
+  if (count < 2) return types;
+  hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+  for (int kind = 0; cpus != nullptr && kind < count; ++kind) {
+    int efficiency = 0;
+    if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), cpus, &efficiency, nullptr, nullptr, 0) != 0) {
+      continue;
+    }
+    for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
+      types.emplace(static_cast<unsigned>(cpu), kind);
+    }
+  }
+  hwloc_bitmap_free(cpus);
+  return types;
+}
+
+// The latency matrix in the unit of firmware tables (10 local, 255 unreachable); empty if unknown.
+std::vector<unsigned> read_distances(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& nodes) {
+  hwloc_distances_s* matrix = nullptr;
+  unsigned count = 1;
+  if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &matrix,
+                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
+      count == 0 || matrix == nullptr) {
+    return {};
+  }
+  const std::size_t n = nodes.size();
+  std::vector<unsigned> result;
+  hwloc_uint64_t local = 0;  // the smallest figure on the diagonal
+  for (unsigned i = 0; i < matrix->nbobjs; ++i) {
+    const auto value = matrix->values[i * matrix->nbobjs + i];
+    local = i == 0 ? value : std::min(local, value);
+  }
+  if (local > 0) {
+    result.assign(n * n, 20);
+    for (std::size_t i = 0; i < n; ++i) result[i * n + i] = 10;
+    const auto place = [&](hwloc_obj_t node) {
+      return static_cast<std::size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
+    };
+    for (unsigned i = 0; i < matrix->nbobjs; ++i) {
+      for (unsigned j = 0; j < matrix->nbobjs; ++j) {
+        const std::size_t from = place(matrix->objs[i]);
+        const std::size_t to = place(matrix->objs[j]);
+        const auto value = matrix->values[i * matrix->nbobjs + j];
+        if (from >= n || to >= n) continue;
+        // Another unit (say ns) is brought to 10 for local; only a real 255 means unreachable.
+        const auto scaled = local == 10 ? std::min<hwloc_uint64_t>(value, 255)
+                                        : std::min<hwloc_uint64_t>(value / local * 10 + value % local * 10 / local, 254);
+        result[from * n + to] = static_cast<unsigned>(scaled);
+      }
+    }
+  }
+  hwloc_distances_release(topology, matrix);
+  return result;
+}
+
+machine_facts flatten(hwloc_topology_t topology, source::origin from) {
+  machine_facts facts;
+  facts.this_system = hwloc_topology_is_thissystem(topology) != 0;
+  facts.made_up = from != source::origin::real || !facts.this_system;
+
+  const std::vector<hwloc_obj_t> nodes = nodes_by_id(topology);
+  const bool sizes_known = std::any_of(nodes.begin(), nodes.end(), [](hwloc_obj_t node) {
+    return node->attr->numanode.local_memory > 0;
+  });
+  hwloc_const_nodeset_t allowed_nodes = hwloc_topology_get_allowed_nodeset(topology);
+  for (hwloc_obj_t node : nodes) {
+    facts.nodes.push_back({static_cast<node_id>(static_cast<int>(node->os_index)),
+                           !sizes_known || node->attr->numanode.local_memory > 0,
+                           hwloc_bitmap_isset(allowed_nodes, node->os_index) != 0});
+  }
+  facts.distances = read_distances(topology, nodes);
+
+  const auto home = home_nodes(nodes);
+  const auto types = core_types(topology);
+  hwloc_const_cpuset_t allowed_cpus = hwloc_topology_get_allowed_cpuset(topology);
+  for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr;) {
+    const auto node = home.find(pu->os_index);
+    const auto type = types.find(pu->os_index);
+    facts.cpus.push_back({static_cast<cpu_id>(static_cast<int>(pu->os_index)),
+                          node == home.end() ? -1 : node->second,
+                          ancestor_id(topology, pu, HWLOC_OBJ_PACKAGE, &hwloc_obj::os_index),
+                          ancestor_id(topology, pu, HWLOC_OBJ_CORE, &hwloc_obj::logical_index),
+                          ancestor_id(topology, pu, HWLOC_OBJ_L3CACHE, &hwloc_obj::logical_index),
+                          type != types.end() ? type->second : types.empty() ? 0 : -1,
+                          hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0});
+  }
+  std::sort(facts.cpus.begin(), facts.cpus.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return facts;
+}
+
+}  // namespace
+
+facts_result read_facts(source::origin from, const std::string& text) {
+  if (auto error = problem_of(from, text); !error.empty()) {
+    // A file that can't be opened is none for hwloc either.
+    struct stat info {};
+    const bool missing = from == source::origin::xml && ::stat(text.c_str(), &info) != 0;
+    return {{}, std::move(error), missing ? refused_by::hwloc : refused_by::homing};
+  }
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return {{}, errno_text("hwloc can't start"), refused_by::hwloc};
+  const topology_handle topology(raw);
+  if (auto error = load(raw, from, text); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  facts_result result{flatten(raw, from)};
+  if (result.value.cpus.empty() || result.value.nodes.empty()) {
+    result.error = "it describes no CPU";
+    result.who = refused_by::homing;
+  }
+  return result;
+}
+
+}  // namespace homing::topology
