@@ -5,7 +5,7 @@
 
 #include "runtime/arena.hpp"
 #include "runtime/dispatcher.hpp"
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/thread_state.hpp"
 
 namespace homing::runtime {
@@ -39,6 +39,9 @@ class attachment {
 /// The slot that the thread holds in `a` from further up its stack, or no_slot.
 [[nodiscard]] slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
 
+/// Tells the arena's observers, if some are new since the thread's last call, that it is there.
+void greet_observers(thread_state& t);
+
 /// An application's stay in an arena by execute(): its observers are told, and the arena's floating-point settings hold
 /// until the end, when those of before come back whatever the body did.
 class arena_visit {
@@ -53,7 +56,7 @@ class arena_visit {
 
  private:
   attachment stay_;
-  fp_guard fp_;
+  platform::fp_guard fp_;
 };
 
 /// Binds the context to the calling thread's current one, unless it is bound or isolated already.

@@ -4,7 +4,7 @@
 
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/wait_table.hpp"
 
@@ -111,7 +111,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     d.isolation = no_isolation;
     d.outermost = true;
     d.critical_allowed = true;
-    fp_guard fp;
+    platform::fp_guard fp;
     fp.use(context_access::fp(a.default_context()));
     fp.forget();
     body();
