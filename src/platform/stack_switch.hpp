@@ -52,8 +52,10 @@ class stack_context {
 
  private:
   friend void stack_entry(void* raw) noexcept;
-  void save_language_state() noexcept;
-  void load_language_state() noexcept;
+  // Not inlined: the exception state belongs to a thread, the compiler takes its address for constant within a
+  // function, and a stack may be left on one thread and gone back to on another.
+  [[gnu::noinline]] void save_language_state() noexcept;
+  [[gnu::noinline]] void load_language_state() noexcept;
 
   void* stack_pointer_ = nullptr;
   void (*entry_)(void*) = nullptr;

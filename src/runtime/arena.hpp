@@ -132,7 +132,7 @@ class arena {
   /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
   [[nodiscard]] bool worker_could_enter() noexcept;
   void worker_found_no_slot(thread_state& t) noexcept;
-  /// After its slot is free: the last one out says that no workers are wanted, unless there is work.
+  /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
 
   void sleep_begin(sleeper& s) noexcept;

@@ -389,17 +389,18 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
   }
   if (number == no_slot) {
     a.worker_found_no_slot(t);
+    a.worker_leaves(t.domain);
   } else {
     attachment stay(t, a, number);
     greet_observers(t);
     worker_waiter waiter;
     a.adopt_search_mark(t);
     dispatch(stay.base(), nullptr, waiter, search_mark::held);
+    a.worker_leaves(t.domain);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
       a.observers.take_leave(t.greeted, true);
     }
   }
-  a.worker_leaves(t.domain);
   a.drop_reference();
 }
 

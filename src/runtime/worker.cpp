@@ -33,7 +33,7 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
 }
 
 bool resource_manager::send_worker(arena& a, unsigned home) noexcept {
-  for (unsigned i = 0; i < domain_count_; ++i) {
+  for (unsigned i = 0; i != domain_count_; ++i) {
     const unsigned d = (home + i) % domain_count_;
     if (!reserve(a, d)) {
       continue;
@@ -53,13 +53,19 @@ bool resource_manager::send_worker(arena& a, unsigned home) noexcept {
       return true;
     }
     unreserve(a, d);
+    // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
+    // before this look at the idle; partner: its announcement, then its look at the counts.
+    sync::full_fence();
+    if (domains_[d].idle.load(sync::seq_cst) != 0) {
+      --i;
+    }
   }
   return false;
 }
 
 bool resource_manager::make_worker(unsigned domain, arena& a) noexcept {
-  const std::unique_lock hold(lock_, std::try_to_lock);
-  if (!hold.owns_lock() || stopping_.load(sync::relaxed)) {
+  const std::lock_guard hold(lock_);
+  if (stopping_.load(sync::relaxed)) {
     return false;
   }
   auto& waiting = domains_[domain].not_made;
