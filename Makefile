@@ -2,7 +2,6 @@
 PRESET  ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
-STRESS_SECONDS ?= 3600
 JOBS    ?= $(shell nproc)
 export JOBS
 
@@ -37,14 +36,13 @@ demo: ## real programs on stock oneTBB and on ours, compared
 	@demo/run $(ARGS)
 
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
-	@python3 bench/run.py $(ARGS)
+	@bench/run.py $(ARGS)
 
 upstream: build ## oneTBB's own tests on our library (ARGS="--set ci" for the short set)
-	@python3 tests/upstream/run.py $(ARGS)
+	@tests/upstream/run.py $(ARGS)
 
-stress: build ## an hour of stress (STRESS_SECONDS=3600; ARGS="--seed N" replays a run)
-	@for threads in 16 64; do \
-	  build/$(PRESET)/tests/stress/stress --seconds $$(($(STRESS_SECONDS) / 2)) --threads $$threads $(ARGS) || exit 1; done
+stress: build ## an hour of stress (ARGS="--seconds 300 --seed N" for another length and seed)
+	@tests/stress/run --preset $(PRESET) $(ARGS)
 
 asan: setup ## unit and stress tests under AddressSanitizer and UBSan
 	@scripts/build asan

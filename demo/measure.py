@@ -77,8 +77,9 @@ def run_once(program: Program, library: Library, inputs: Path, scratch: Path, *,
             run.command = " && ".join([f"cd {shlex.quote(str(scratch))}", *commands])
             start = time.perf_counter()
             cpu, problem = _start(step.argv, env, scratch, scratch / f"stdout{index}")
-            run.seconds += time.perf_counter() - start
-            run.cpu_seconds += cpu
+            if step.timed:
+                run.seconds += time.perf_counter() - start
+                run.cpu_seconds += cpu
             if problem:
                 raise Failure(problem)
             library.check_loaded(scratch)

@@ -5,10 +5,12 @@ import statistics
 import sys
 
 from compare import VIRTUAL_MACHINE, Counts, Verdict
+from programs.base import Program
 
 Row = list[str]
-_HEAD: Row = ["program", "same output", "stock s", "ours s", "ours/stock (spread)", "CPU", "tasks", "home", "near", "far"]
-_VIRTUAL_HEAD: Row = ["virtual", "same output", "tasks", "home", "near", "far"]
+# Three tables instead of one, so that each fits a terminal of 80 columns.
+_TIME_HEAD: Row = ["program", "same output", "stock s", "ours s", "ours/stock", "CPU"]
+_TASKS_HEAD: Row = ["program", "same output", "tasks", "home", "near", "far"]
 
 
 def _counts(counts: Counts | None) -> Row:
@@ -21,7 +23,7 @@ def _same(verdict: Verdict, where: str) -> str:
     return {True: "yes", False: "NO", None: "FAILED"}[verdict.same_output(where)]
 
 
-def _row(verdict: Verdict) -> Row:
+def _time_row(verdict: Verdict) -> Row:
     same = _same(verdict, "homing")
     if same == "yes":
         same = f"yes, {verdict.values} values" if verdict.same_output("stock") else "stock varies"
@@ -34,11 +36,12 @@ def _row(verdict: Verdict) -> Row:
             f"{verdict.ratio:.2f} ({min(verdict.ratios):.2f}-{max(verdict.ratios):.2f})",
             f"{statistics.median(verdict.cpu_ratios):.2f}",
         ]
-    return [verdict.program.title, same, *times, *_counts(verdict.real)]
+    return [verdict.program.title, same, *times]
 
 
-def _virtual_row(verdict: Verdict) -> Row:
-    return [verdict.program.title, _same(verdict, "virtual"), *_counts(verdict.virtual)]
+def _tasks_row(verdict: Verdict, where: str) -> Row:
+    counts = verdict.virtual if where == "virtual" else verdict.real
+    return [verdict.program.title, _same(verdict, where), *_counts(counts)]
 
 
 def _plain(head: Row, rows: list[Row]) -> str:
@@ -54,27 +57,37 @@ def _table(title: str, head: Row, rows: list[Row]) -> None:
     if not sys.stdout.isatty():
         print(f"\n{title}\n\n{_plain(head, rows)}")
         return
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(box=box.SIMPLE_HEAD)
     for i, name in enumerate(head):
         table.add_column(name, justify="left" if i < 2 else "right", no_wrap=i > 1)
     for row in rows:
         table.add_row(*row, style=None if row[1].startswith("yes") else "red")
-    Console().print("\n", table)
+    console = Console()
+    console.print(f"\n[bold]{title}[/bold]", highlight=False)
+    console.print(table)
 
 
 def show_tables(verdicts: list[Verdict]) -> None:
     """Prints what was found, and every problem with the command that shows it."""
     pairs = max((len(verdict.ratios) for verdict in verdicts), default=0)
-    _table(f"The same programs on stock oneTBB and on Homing: medians of {pairs} interleaved pairs",
-           _HEAD, [_row(verdict) for verdict in verdicts])
-    _table(f'The same on a made-up machine, "{VIRTUAL_MACHINE}": its nodes are virtual, its times mean nothing',
-           _VIRTUAL_HEAD, [_virtual_row(verdict) for verdict in verdicts])
-    print("\nhome: tasks that ran in their home domain; near, far: tasks stolen inside and across domains (last run).")
-    print("ours/stock: time, below 1 is faster than stock; CPU: the same for CPU time, all threads together.")
-    print("Timed: " + "; ".join(f"{verdict.program.title}: {verdict.program.timed}" for verdict in verdicts) + ".")
+    _table(f"Homing against stock oneTBB: medians of {pairs} interleaved pairs", _TIME_HEAD,
+           [_time_row(verdict) for verdict in verdicts])
+    print("\nours/stock: time, below 1 is faster than stock (smallest-largest of a pair).\n"
+          "CPU: the same for CPU time, all threads of the process together.")
+    parts = [f"{verdict.program.title}: {verdict.program.timed}" for verdict in verdicts
+             if verdict.program.timed != Program.timed]
+    print(f"Timed: the {Program.timed}" + (f"; of {', '.join(parts)}" if parts else "") + ".")
+
+    _table("Where Homing ran the tasks, on this machine", _TASKS_HEAD,
+           [_tasks_row(verdict, "homing") for verdict in verdicts])
+    _table(f'The same on a virtual machine, "{VIRTUAL_MACHINE}"', _TASKS_HEAD,
+           [_tasks_row(verdict, "virtual") for verdict in verdicts])
+    print("\nhome: tasks that ran in their home domain; near, far: tasks stolen inside a domain and\n"
+          "across domains; both of the last run.")
     for verdict in verdicts:
         for problem in verdict.problems:
             print(f"\n{verdict.program.title}: {problem}")

@@ -31,10 +31,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a program, run in the place's `out` folder."""
+    """One command of a program, run in the place's `out` folder. Only timed steps count in the times."""
 
     argv: list[str]
     env: dict[str, str] = field(default_factory=dict)
+    timed: bool = True
 
 
 class Program(ABC):

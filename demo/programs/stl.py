@@ -8,7 +8,7 @@ from results import Results, parse_lines
 
 class Stl(Program):
     name = "stl"
-    title = "GCC std::execution::par"
+    title = "C++ execution::par"
     timed = "the algorithms"
 
     def prepare(self, inputs: Path) -> None:

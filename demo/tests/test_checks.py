@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import compare  # noqa: E402
 import measure  # noqa: E402
 from libraries import Library, WrongLibrary  # noqa: E402
 from programs.base import Program, Step  # noqa: E402
@@ -86,14 +87,51 @@ class Runs(unittest.TestCase):
     def test_a_program_that_loads_no_libtbb_is_a_failure(self):
         self.assertIn("no libtbb.so.12 was loaded", self.run_line("echo a 1").failure)
 
+    def empty_library(self, name):
+        folder = self.folder / name
+        folder.mkdir()
+        subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-Wl,-soname,libtbb.so.12",
+                        "-o", str(folder / "libtbb.so.12")], check=True)
+        return Library(name, (folder,))
+
+    def compare_line(self, line):
+        """Compares a line of shell on two empty libraries that it loads as a program would."""
+        program = Shell(f"LD_PRELOAD=libtbb.so.12 /bin/true; {line}")
+        return compare.compare(program, self.empty_library("stock"), self.empty_library("homing"), self.folder,
+                               self.folder / "runs", threads=2, pairs=2, say=lambda text: None)
+
+    REPORT = """echo '{"virtual": '$virtual', "domains": '$domains',
+      "tasks": {"executed": 10, "home": 9, "away": 1}, "steals": {"near": 2, "far": 1}}' > $HOMING_REPORT;
+    """
+    MACHINE = 'virtual=false domains=1; [ -z "$HWLOC_SYNTHETIC" ] || { virtual=true domains=4; }; '
+
+    @unittest.skipUnless(shutil.which("g++"), "needs a compiler")
+    def test_equal_runs_are_the_same_and_counted(self):
+        verdict = self.compare_line(self.MACHINE + self.REPORT + "echo a 1")
+        self.assertEqual(verdict.problems, [])
+        self.assertEqual([verdict.same_output(where) for where in ("stock", "homing", "virtual")], [True] * 3)
+        self.assertEqual(len(verdict.ratios), 2)
+        self.assertEqual(verdict.virtual, compare.Counts(executed=10, home=9, near=2, far=1))
+
+    @unittest.skipUnless(shutil.which("g++"), "needs a compiler")
+    def test_another_result_on_homing_is_not_the_same(self):
+        verdict = self.compare_line(self.MACHINE + self.REPORT + "case $LD_LIBRARY_PATH in *homing) echo a 2;; "
+                                    "*) echo a 1;; esac")
+        self.assertEqual([verdict.same_output(where) for where in ("stock", "homing")], [True, False])
+        self.assertTrue(verdict.problems)
+
+    @unittest.skipUnless(shutil.which("g++"), "needs a compiler")
+    def test_a_report_that_is_missing_or_of_another_machine_is_a_problem(self):
+        self.assertIn("wrote no report", "".join(self.compare_line("echo a 1").problems))
+        shutil.rmtree(self.folder / "stock")
+        shutil.rmtree(self.folder / "homing")
+        verdict = self.compare_line("virtual=true domains=2; " + self.REPORT + "echo a 1")
+        self.assertIn("virtual=True", "".join(verdict.problems))
+        self.assertIn("saw 2 domains", "".join(verdict.problems))
+
     @unittest.skipUnless(shutil.which("g++"), "needs a compiler")
     def test_the_library_meant_is_told_from_another(self):
-        for name in ("meant", "other"):
-            folder = self.folder / name
-            folder.mkdir()
-            subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-Wl,-soname,libtbb.so.12",
-                            "-o", str(folder / "libtbb.so.12")], check=True)
-        meant, other = (Library(name, (self.folder / name,)) for name in ("meant", "other"))
+        meant, other = self.empty_library("meant"), self.empty_library("other")
         loads = f"LD_PRELOAD={meant.file} /bin/true; echo a 1"
         self.assertIsNone(self.run_line(loads, meant).failure)
         self.assertIn("was meant", self.run_line(loads, other).failure)

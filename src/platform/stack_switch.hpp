@@ -61,11 +61,11 @@ class stack_context {
   void* exceptions_caught_ = nullptr;  // __cxa_eh_globals of this stack
   unsigned exceptions_uncaught_ = 0;
   // Sanitizers: bounds of the stack, ASan's fake stack, TSan's fiber.
-  const void* bottom_ = nullptr;
-  std::size_t bytes_ = 0;
-  void* fake_stack_ = nullptr;
-  void* fiber_ = nullptr;
-  bool owns_fiber_ = false;
+  [[maybe_unused]] const void* bottom_ = nullptr;
+  [[maybe_unused]] std::size_t bytes_ = 0;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* fiber_ = nullptr;
+  [[maybe_unused]] bool owns_fiber_ = false;
 };
 
 }  // namespace homing::platform

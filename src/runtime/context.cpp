@@ -69,7 +69,7 @@ void task_group_context_impl::reset(context& ctx) noexcept {
 
 void task_group_context_impl::capture_fp(context& ctx) noexcept {
   ctx.my_traits.fp_settings = true;
-  ctx.my_cpu_ctl_env = homing::runtime::fp_settings::of_this_thread().word();
+  ctx.my_cpu_ctl_env = homing::platform::fp_settings::of_this_thread().word();
 }
 
 void task_group_context_impl::bind(context& ctx, context* parent, const context& fallback, context_list& mine) noexcept {

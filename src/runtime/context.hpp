@@ -12,7 +12,7 @@
 
 #include <oneapi/tbb/task_group.h>
 
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/spin_lock.hpp"
 
@@ -46,8 +46,8 @@ struct task_group_context_impl {
     return ctx.my_cancellation_requested.load(homing::sync::relaxed) != 0;
   }
 
-  static homing::runtime::fp_settings fp(const context& ctx) noexcept {
-    return homing::runtime::fp_settings{ctx.my_cpu_ctl_env};
+  static homing::platform::fp_settings fp(const context& ctx) noexcept {
+    return homing::platform::fp_settings{ctx.my_cpu_ctl_env};
   }
 
   static bool is_bound_or_isolated(const context& ctx) noexcept {

@@ -10,7 +10,7 @@
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/suspend.hpp"
 #include "runtime/task_source.hpp"
@@ -19,36 +19,6 @@
 namespace homing::runtime {
 
 void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(address); }
-
-// ---- entering and leaving an arena
-
-attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
-    : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
-      outer_greeted_(t.greeted) {
-  base_.thread = &t;
-  // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
-  base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
-  base_.ed.context = &a.default_context();
-  base_.ed.original_slot = number;
-  base_.ed.affinity_slot = no_slot;
-  t.running = &base_;
-  t.in = &a;
-  t.slot = &a.slot(number);
-  t.slot_number = number;
-  t.slot->base = &base_;
-  t.greeted = 0;
-}
-
-attachment::~attachment() {
-  thread_state& t = *base_.thread;
-  drop_suspend_point(base_);
-  t.in->release_slot(t.slot_number);
-  t.running = outer_running_;
-  t.in = outer_arena_;
-  t.slot = outer_slot_;
-  t.slot_number = outer_number_;
-  t.greeted = outer_greeted_;
-}
 
 namespace {
 
@@ -186,33 +156,10 @@ class empty_waiter {
   static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
 };
 
-void greet_observers(thread_state& t) {
-  if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
-    t.greeted = t.in->observers.greet(t.greeted, t.kind == thread_kind::worker);
-  }
-}
-
 /// A wait deep in a stack takes no foreign tasks any more: each could wait in its turn, one on top of the other.
 bool stack_is_deep(const dispatcher& d) noexcept {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
 }
-
-}  // namespace
-
-arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number) {
-  greet_observers(t);
-  fp_.use(context_access::fp(a.default_context()));
-  fp_.forget();
-}
-
-arena_visit::~arena_visit() {
-  thread_state& t = *stay_.base().thread;
-  if (t.in->observers.any()) {
-    t.in->observers.take_leave(t.greeted, t.kind == thread_kind::worker);
-  }
-}
-
-namespace {
 
 enum class search_mark : bool { none, held };
 
@@ -275,7 +222,7 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
   const dispatcher_frame frame(d);
   const isolation_tag isolation = d.isolation;
   const bool critical_allowed = d.critical_allowed;
-  fp_guard fp;
+  platform::fp_guard fp;
   d.outermost = false;
   bool searching = mark == search_mark::held;
   bool bypassed = false;

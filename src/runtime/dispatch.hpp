@@ -5,7 +5,7 @@
 
 #include "runtime/arena.hpp"
 #include "runtime/dispatcher.hpp"
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/thread_state.hpp"
 
 namespace homing::runtime {
@@ -15,9 +15,9 @@ using wait_context = tbb::detail::d1::wait_context;
 /// A thread's stay in an arena's slot: what it was attached to before comes back at the end.
 class attachment {
  public:
-  /// The slot must have been occupied for this thread.
+  /// The slot must have been occupied for this thread, or be one that it holds from an outer stay in the same arena.
   attachment(thread_state& t, arena& a, slot_id number) noexcept;
-  /// Leaves and frees the slot. Observers must have been told before.
+  /// Leaves, and frees the slot unless an outer stay has it. Observers must have been told before.
   ~attachment();
   attachment(const attachment&) = delete;
   attachment& operator=(const attachment&) = delete;
@@ -31,7 +31,16 @@ class attachment {
   arena_slot* outer_slot_;
   slot_id outer_number_;
   std::uint64_t outer_greeted_;
+  attachment* outer_stay_;
+  dispatcher* outer_base_ = nullptr;  ///< of the slot, if an outer stay holds it
+  friend slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
 };
+
+/// The slot that the thread holds in `a` from further up its stack, or no_slot.
+[[nodiscard]] slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
+
+/// Tells the arena's observers, if some are new since the thread's last call, that it is there.
+void greet_observers(thread_state& t);
 
 /// An application's stay in an arena by execute(): its observers are told, and the arena's floating-point settings hold
 /// until the end, when those of before come back whatever the body did.
@@ -47,7 +56,7 @@ class arena_visit {
 
  private:
   attachment stay_;
-  fp_guard fp_;
+  platform::fp_guard fp_;
 };
 
 /// Binds the context to the calling thread's current one, unless it is bound or isolated already.

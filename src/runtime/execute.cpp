@@ -4,7 +4,7 @@
 
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/fp_settings.hpp"
+#include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/wait_table.hpp"
 
@@ -111,7 +111,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     d.isolation = no_isolation;
     d.outermost = true;
     d.critical_allowed = true;
-    fp_guard fp;
+    platform::fp_guard fp;
     fp.use(context_access::fp(a.default_context()));
     fp.forget();
     body();
@@ -120,7 +120,10 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
   if (t.kind == thread_kind::application && a.domain_count() > 1) {
     t.domain = a.manager().domain_of_this_thread();
   }
-  const slot_id number = a.occupy_slot(t, thread_kind::application);
+  slot_id number = a.occupy_slot(t, thread_kind::application);
+  if (__builtin_expect(number == no_slot, false)) {
+    number = slot_held_in(t, a);  // from further up this stack: nobody else can use it until we return
+  }
   if (__builtin_expect(number != no_slot, true)) {
     const arena_visit visit(t, a, number);
     body();

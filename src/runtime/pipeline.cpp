@@ -29,37 +29,32 @@ void input_buffer::grow(std::uint64_t turn) {
   ring_ = std::move(larger);
 }
 
-bool input_buffer::keep(void* item, std::uint64_t& turn, bool& has_turn) {
+bool input_buffer::keep(token& t) {
   const sync::scoped_spin_lock hold(lock_);
-  std::uint64_t mine = turn;
-  if (!ordered_ || !has_turn) {
-    mine = next_++;
-    if (ordered_) {
-      turn = mine;  // the first in-order filter that an item meets gives it its place for the rest
-      has_turn = true;
-    }
+  if (ordered_ && !t.has_place) {
+    t.place = next_++;
+    t.has_place = true;
   }
-  if (mine == now_) {
+  const std::uint64_t turn = ordered_ ? t.place : next_++;
+  if (turn == now_) {
     return false;
   }
-  if (mine - now_ >= ring_.size()) {
-    grow(mine);
+  if (turn - now_ >= ring_.size()) {
+    grow(turn);
   }
-  at(mine) = {item, true};
+  at(turn) = {t, true};
   return true;
 }
 
-bool input_buffer::done(void*& item, std::uint64_t& turn) {
+bool input_buffer::done(token& next) {
   const sync::scoped_spin_lock hold(lock_);
-  at(now_) = {};
   ++now_;
-  cell& next = at(now_);
-  if (!next.present) {
+  cell& waiting = at(now_);
+  if (!waiting.present) {
     return false;
   }
-  item = next.item;
-  turn = now_;
-  next.present = false;
+  next = waiting.held;
+  waiting.present = false;
   return true;
 }
 
@@ -67,7 +62,7 @@ bool input_buffer::take_any(void*& item) {
   for (cell& c : ring_) {
     if (c.present) {
       c.present = false;
-      item = c.item;
+      item = c.held.item;
       return true;
     }
   }
@@ -84,10 +79,9 @@ class stage_task final : public d1::task {
     pipeline_.wait_.reserve();
   }
   /// A task for an item whose turn has come before `filter`.
-  stage_task(pipeline& p, d1::base_filter& filter, void* item, std::uint64_t turn, bool has_turn,
+  stage_task(pipeline& p, d1::base_filter& filter, const input_buffer::token& token,
              d1::small_object_allocator& allocator)
-      : pipeline_(p), filter_(&filter), item_(item), turn_(turn), has_turn_(has_turn), its_turn_(true),
-        allocator_(allocator), at_input_(false) {
+      : pipeline_(p), filter_(&filter), token_(token), its_turn_(true), allocator_(allocator), at_input_(false) {
     pipeline_.wait_.reserve();
   }
 
@@ -115,7 +109,7 @@ class stage_task final : public d1::task {
 
   task* cancel(d1::execution_data& ed) override {
     if (!at_input_ && filter_ != nullptr) {
-      filter_->finalize(item_);
+      filter_->finalize(token_.item);
     }
     finish(ed);
     return nullptr;
@@ -139,11 +133,11 @@ class stage_task final : public d1::task {
       pipeline_.ended_.store(true, sync::release);
       return false;
     }
-    item_ = item;
+    token_.item = item;
     at_input_ = false;
-    has_turn_ = serial && filter_->is_ordered();
-    if (has_turn_) {
-      turn_ = pipeline_.next_turn_++;
+    token_.has_place = serial && filter_->is_ordered();
+    if (token_.has_place) {
+      token_.place = pipeline_.next_turn_++;
     }
     filter_ = pipeline::next_of(*filter_);
     if (serial) {
@@ -164,20 +158,18 @@ class stage_task final : public d1::task {
   bool pass(d1::execution_data& ed) {
     d1::base_filter& filter = *filter_;
     input_buffer* buffer = pipeline::buffer_of(filter);
-    if (buffer != nullptr && !its_turn_ && buffer->keep(item_, turn_, has_turn_)) {
+    if (buffer != nullptr && !its_turn_ && buffer->keep(token_)) {
       return false;
     }
     its_turn_ = true;  // should the filter throw, the item is finalized by cancel()
-    item_ = filter(item_);
+    token_.item = filter(token_.item);
     its_turn_ = false;
     filter_ = pipeline::next_of(filter);
     if (buffer != nullptr) {
-      void* item = nullptr;
-      std::uint64_t turn = 0;
-      if (buffer->done(item, turn)) {
+      input_buffer::token next;
+      if (buffer->done(next)) {
         d1::small_object_allocator allocator{};
-        d1::spawn(*allocator.new_object<stage_task>(ed, pipeline_, filter, item, turn, filter.is_ordered(), allocator),
-                  *ed.context);
+        d1::spawn(*allocator.new_object<stage_task>(ed, pipeline_, filter, next, allocator), *ed.context);
       }
     }
     return true;
@@ -191,7 +183,7 @@ class stage_task final : public d1::task {
     }
     at_input_ = true;
     filter_ = pipeline_.filters_.front();
-    has_turn_ = false;
+    token_.has_place = false;
     return true;
   }
 
@@ -204,9 +196,7 @@ class stage_task final : public d1::task {
 
   pipeline& pipeline_;
   d1::base_filter* filter_;
-  void* item_ = nullptr;
-  std::uint64_t turn_ = 0;
-  bool has_turn_ = false;
+  input_buffer::token token_;
   bool its_turn_ = false;
   d1::small_object_allocator allocator_;
   bool at_input_;

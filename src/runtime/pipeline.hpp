@@ -24,19 +24,25 @@ class input_buffer {
  public:
   explicit input_buffer(bool ordered) : ordered_(ordered), ring_(initial_capacity) {}
 
-  /// False if it is the item's turn: the caller runs the filter, then calls done(). True if the buffer has kept it.
-  /// `turn`: the item's number, assigned here if the filter is out of order or `has_turn` is false.
-  bool keep(void* item, std::uint64_t& turn, bool& has_turn);
+  /// An item with its place among all that pass in-order filters; the first such filter that it meets gives it one.
+  struct token {
+    void* item = nullptr;
+    std::uint64_t place = 0;
+    bool has_place = false;
+  };
 
-  /// The filter is through with the item of this turn. True if the next one waits here: `item` and `turn` are its.
-  bool done(void*& item, std::uint64_t& turn);
+  /// False if it is the token's turn: the caller runs the filter, then calls done(). True if the buffer has kept it.
+  bool keep(token& t);
+
+  /// The filter is through with the token whose turn it was. True if the next one waits here.
+  bool done(token& next);
 
   /// Takes any item that is left, after a cancellation.
   bool take_any(void*& item);
 
  private:
   struct cell {
-    void* item = nullptr;
+    token held;
     bool present = false;
   };
   static constexpr std::size_t initial_capacity = 8;
@@ -46,7 +52,7 @@ class input_buffer {
   homing::sync::spin_lock lock_;
   const bool ordered_;
   std::uint64_t now_ = 0;   // whose turn it is
-  std::uint64_t next_ = 0;  // the next turn to give out
+  std::uint64_t next_ = 0;  // the next turn to give out; in an in-order filter a turn is a place
   std::vector<cell> ring_;
 };
 

@@ -209,6 +209,14 @@ void resource_manager::retire(arena& a) {
   a.references_.fetch_sub(1, sync::acq_rel);  // not drop_reference(): with no worker to come, what is left stays
 }
 
+void resource_manager::demand_rose(const arena& a) noexcept {
+  // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
+  // another matter, since it may be the first.
+  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed)) {
+    demand_changed();
+  }
+}
+
 void resource_manager::demand_changed() noexcept {
   // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
   // at dirty_ after its unlock. seq_cst: dirty_ before the try, unlock before the look.
@@ -224,10 +232,11 @@ void resource_manager::demand_changed() noexcept {
 void resource_manager::allot() noexcept {
   const unsigned allowed = allowed_workers_.load(sync::relaxed);
   unsigned left = allowed;
-  std::vector<arena*> levels[3];
+  std::vector<arena*> levels[level_count];
   bool mandatory = false;
   for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    if (a->busy_.load(sync::relaxed) && a->workers_.load(sync::relaxed) == 0 && !a->has_work(no_isolation, nullptr)) {
+    if (a->allotted_.load(sync::relaxed) > 0 && a->busy_.load(sync::relaxed) &&
+        a->workers_.load(sync::relaxed) == 0 && !a->has_work(no_isolation, nullptr)) {
       // Its own threads did the work before a worker came. As in worker_leaves(): [A3]
       a->busy_.store(false, sync::seq_cst);
       sync::heavy_fence();
@@ -236,7 +245,7 @@ void resource_manager::allot() noexcept {
       }
     }
     if (a->busy_.load(sync::relaxed)) {
-      levels[std::min(a->priority_level(), 2U)].push_back(a);
+      levels[std::min(a->priority_level(), level_count - 1)].push_back(a);
       mandatory = mandatory || a->mandatory_.load(sync::relaxed);
     } else if (a->allotted_.load(sync::relaxed) != 0) {
       a->allotted_.store(0, sync::relaxed);
@@ -252,9 +261,14 @@ void resource_manager::allot() noexcept {
   for (unsigned i = 0; i < left && i < domain_of_worker_.size(); ++i) {
     ++left_by_domain[domain_of_worker_[i]];
   }
-  for (auto& level : levels) {
-    allot_level(level, left, left_by_domain);
+  unsigned crowded = level_count;
+  for (unsigned i = 0; i < level_count; ++i) {
+    if (crowded == level_count && levels[i].size() >= left) {
+      crowded = i;  // one worker each at most from here down: one arena more changes nothing
+    }
+    allot_level(levels[i], left, left_by_domain);
   }
+  crowded_level_.store(crowded, sync::relaxed);
   ++rotation_;
 }
 

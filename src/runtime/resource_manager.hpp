@@ -67,6 +67,8 @@ class resource_manager {
 
   /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
   void demand_changed() noexcept;
+  /// As demand_changed(), for an arena that has begun to want workers.
+  void demand_rose(const arena& a) noexcept;
 
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers. False if none can come.
   bool send_worker(arena& a, unsigned home) noexcept;
@@ -92,6 +94,7 @@ class resource_manager {
   std::mutex& lock_for_fork() noexcept { return lock_; }
 
   static constexpr unsigned worker_count_max = 4096;
+  static constexpr unsigned level_count = 3;  ///< of priority
 
  private:
   struct alignas(sync::cache_line_bytes) domain_state {
@@ -129,6 +132,7 @@ class resource_manager {
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};
+  sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, arenas outnumber the workers left
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;

@@ -15,6 +15,7 @@
 namespace homing::runtime {
 
 class arena;
+class attachment;
 struct arena_slot;
 struct dispatcher;
 class resource_manager;
@@ -46,6 +47,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::uint64_t random = 0;                 ///< state of the choice among equals
   resource_manager* manager = nullptr;      ///< the one it registered with
 
+  attachment* stay = nullptr;  ///< the innermost
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,6 +72,8 @@ def header_folder(wanted: str, tests: Path) -> tuple[Path, str]:
 
 def main() -> int:
     options = parse_arguments()
+    # As an exception, so that the program under test is ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     screen = report.Screen()
     try:
         return run_all(options, screen)

@@ -46,7 +46,8 @@ class Builder:
         self.objects.mkdir(parents=True, exist_ok=True)
         self.binaries.mkdir(parents=True, exist_ok=True)
         machine = X86_FLAGS if os.uname().machine == "x86_64" else []
-        self.flags = FLAGS + machine
+        newer = [] if label == "2021" else ["-include", "newer_headers.hpp"]
+        self.flags = FLAGS + machine + newer
         self.folders = [include, source, self.test, shim]
         self.common = self._common_hash()
 
@@ -116,9 +117,11 @@ class Builder:
             raise FileNotFoundError(f"no compiler {self.compiler} (set CXX)")
         version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
         digest = hashlib.sha256((version + " ".join(self.flags)).encode())
-        roots = [self.include / "oneapi", self.include / "tbb", self.test, self.shim]
+        shims = ["prelude.hpp", "src", *(flag for flag in self.flags if flag.endswith(".hpp"))]
+        roots = [self.include / "oneapi", self.include / "tbb", self.test,
+                 *(self.shim / name for name in shims)]
         for root in roots:
-            for path in sorted(root.rglob("*.h*")):
+            for path in [root] if root.is_file() else sorted(root.rglob("*.h*")):
                 digest.update(path.name.encode())
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]

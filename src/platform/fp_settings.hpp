@@ -7,7 +7,7 @@
 #include <cfenv>
 #include <cstdint>
 
-namespace homing::runtime {
+namespace homing::platform {
 
 /// One word, never 0 once read.
 class fp_settings {
@@ -76,4 +76,4 @@ class fp_guard {
   fp_settings now_;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::platform

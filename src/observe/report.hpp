@@ -1,0 +1,21 @@
+/// The runtime's report at exit: what all threads counted, as one JSON object.
+///
+/// Threads: one call, at exit. Errors: a file that cannot be written is said in one line on stderr; nothing else happens.
+#pragma once
+
+#include "observe/counters.hpp"
+
+namespace homing::observe {
+
+struct report {
+  const char* version;
+  unsigned domains;
+  bool made_up;  ///< the machine is not the real one
+  unsigned threads;
+  std::array<std::uint64_t, static_cast<std::size_t>(event::count_)> totals;
+};
+
+/// Writes to the file `path`, replacing it, or to stderr if `path` is "stderr".
+void write_report(const report& r, const char* path) noexcept;
+
+}  // namespace homing::observe

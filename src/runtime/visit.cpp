@@ -1,0 +1,76 @@
+/// Entering and leaving an arena: whose slot and dispatcher are the thread's until the end of its stay.
+#include "runtime/arena.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/suspend.hpp"
+
+namespace homing::runtime {
+
+attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
+    : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
+      outer_greeted_(t.greeted), outer_stay_(t.stay) {
+  if (slot_held_in(t, a) == number) {
+    outer_base_ = a.slot(number).base;
+  }
+  t.stay = this;
+  base_.thread = &t;
+  // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
+  base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
+  base_.ed.context = &a.default_context();
+  base_.ed.original_slot = number;
+  base_.ed.affinity_slot = no_slot;
+  t.running = &base_;
+  t.in = &a;
+  t.slot = &a.slot(number);
+  t.slot_number = number;
+  t.slot->base = &base_;
+  t.greeted = 0;
+}
+
+slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
+  if (t.in == &a) {
+    return t.slot_number;
+  }
+  for (const attachment* stay = t.stay; stay != nullptr; stay = stay->outer_stay_) {
+    if (stay->outer_arena_ == &a) {
+      return stay->outer_number_;
+    }
+  }
+  return no_slot;
+}
+
+attachment::~attachment() {
+  thread_state& t = *base_.thread;
+  drop_suspend_point(base_);
+  if (outer_base_ != nullptr) {
+    t.slot->base = outer_base_;
+  } else {
+    t.in->release_slot(t.slot_number);
+  }
+  t.stay = outer_stay_;
+  t.running = outer_running_;
+  t.in = outer_arena_;
+  t.slot = outer_slot_;
+  t.slot_number = outer_number_;
+  t.greeted = outer_greeted_;
+}
+
+void greet_observers(thread_state& t) {
+  if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
+    t.greeted = t.in->observers.greet(t.greeted, t.kind == thread_kind::worker);
+  }
+}
+
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number) {
+  greet_observers(t);
+  fp_.use(context_access::fp(a.default_context()));
+  fp_.forget();
+}
+
+arena_visit::~arena_visit() {
+  thread_state& t = *stay_.base().thread;
+  if (t.in->observers.any()) {
+    t.in->observers.take_leave(t.greeted, t.kind == thread_kind::worker);
+  }
+}
+
+}  // namespace homing::runtime
