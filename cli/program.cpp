@@ -154,8 +154,9 @@ found_program find_program(const std::string& name) {
   int worst = ENOENT;
   for (std::size_t start = 0; start <= path.size();) {
     const std::size_t end = std::min(path.find(':', start), path.size());
-    const std::string folder(path.substr(start, end - start));
-    const std::string candidate = folder.empty() ? name : folder + '/' + name;
+    std::string candidate(path.substr(start, end - start));
+    if (!candidate.empty()) candidate += '/';
+    candidate += name;
     const int error = usable(candidate);
     if (error == 0) return {candidate, 0};
     if (error == EACCES) worst = EACCES;
