@@ -139,14 +139,13 @@ def run_built(options: argparse.Namespace, screen: report.Screen,
               verdicts: list[report.Verdict], library: Path, build: Path, label: str) -> None:
     """Runs what was built, one program at a time: the tests want the machine for themselves."""
     runnable = [v for v in verdicts if v.build is not None and v.build.binary is not None]
-    if runnable and runnable[0].build is not None and runnable[0].build.binary is not None:
-        loaded = loaded_library(runnable[0].build.binary, library)
-        if loaded != library.resolve():
-            raise FileNotFoundError(f"programs would load {loaded} instead of {library}")
     for index, verdict in enumerate(runnable, 1):
         program = verdict.program
         rules = program.active_rules(bool(options.topology), label == "2021")
         assert verdict.build is not None and verdict.build.binary is not None
+        loaded = loaded_library(verdict.build.binary, library)
+        if loaded not in (None, library.resolve()):
+            raise FileNotFoundError(f"{program.name} would load {loaded} instead of {library}")
         for attempt in range(options.repeat):
             again = f" (run {attempt + 1})" if options.repeat > 1 else ""
             screen.progress(f"[{index}/{len(runnable)}] running {program.name}{again}")

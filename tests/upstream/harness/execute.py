@@ -75,7 +75,9 @@ def run_program(binary: Path, program: Program, rules: list[CaseRule], library: 
 
 
 def loaded_library(binary: Path, library: Path) -> Path | None:
-    """The libtbb.so.12 that the loader gives the binary when it is run with `library`."""
+    """The libtbb.so.12 that the loader gives the binary when it is run with `library`.
+
+    None: it needs none, because all that it uses is in the headers."""
     environment = {**_environment(library, ""), "LD_TRACE_LOADED_OBJECTS": "1"}
     listing = subprocess.run([str(binary)], env=environment, capture_output=True, text=True).stdout
     found = re.search(r"libtbb\.so\.12 => (\S+)", listing)
