@@ -42,6 +42,7 @@ void run_inside(const node& n, tbb::task_arena& arena, std::size_t items, const 
   ledger books(items);
   run_checked(n, books, name, [&] {
     const std::size_t answer = arena.execute([&] {
+      const region_scope lifted(*n.env, nullptr);
       require(tbb::this_task_arena::current_thread_index() >= 0, "execute: no thread index");
       tbb::parallel_for(
           tbb::blocked_range<std::size_t>(0, items),
@@ -127,33 +128,26 @@ void enqueue_construct(const node& n) {
         run_node(n.child(i));
       }));
     }
-    arena->execute([&] { group.wait(); });
+    arena->execute([&] {
+      const region_scope lifted(*n.env, nullptr);
+      group.wait();
+    });
   });
 }
 
-/// Inside isolate() a thread may run only tasks that were made there.
+/// Inside isolate() a thread may run only tasks that were made there, unless an execute() in between has lifted the
+/// isolation, as that of a graph's wait does too.
 void isolate_construct(const node& n) {
   rng random(n.seed);
   const auto items = static_cast<std::size_t>(random.between(1, n.width));
   ledger books(items);
-  // Which isolated region the thread is in; another item entered meanwhile would have to be ours.
-  thread_local const void* region = nullptr;
-  const bool checks_region = n.env->threads_keep_stacks;
   run_checked(n, books, "isolate", [&] {
     tbb::this_task_arena::isolate([&] {
-      const void* const outer = region;
-      if (checks_region) region = &books;
-      struct restore {
-        const void* value;
-        bool active;
-        ~restore() {
-          if (active) region = value;
-        }
-      } const restorer{outer, checks_region};
+      const region_scope region(*n.env, &books);
       const std::thread::id caller = std::this_thread::get_id();
       tbb::parallel_for(std::size_t{0}, items, [&](std::size_t i) {
-        if (checks_region && std::this_thread::get_id() == caller) {
-          require(region == &books, "isolate: a task of outside ran inside");
+        if (n.env->threads_keep_stacks && std::this_thread::get_id() == caller) {
+          require(isolated_region == &books || isolated_region == nullptr, "isolate: a task of outside ran inside");
         }
         const ledger::entry entry(books, i);
         run_node(n.child(i));

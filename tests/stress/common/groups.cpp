@@ -149,7 +149,10 @@ void small_graph(const node& n, std::size_t items) {
   flow::make_edge(join, sink);
   run_checked(n, joined_books, "flow graph", [&] {
     for (std::size_t i = 0; i < items; ++i) source.try_put(i);
-    graph.wait_for_all();
+    {
+      const region_scope lifted(*n.env, nullptr);
+      graph.wait_for_all();
+    }
   });
   if (!n.may_be_incomplete()) {
     require(left_books.complete() && right_books.complete(), "flow graph: lost messages");
@@ -180,7 +183,10 @@ void async_graph(const node& n, std::size_t items) {
   });
   flow::make_edge(outside, sink);
   for (std::size_t i = 0; i < items; ++i) outside.try_put(i);
-  graph.wait_for_all();
+  {
+    const region_scope lifted(*n.env, nullptr);
+    graph.wait_for_all();
+  }
   for (std::thread& answer : answers) answer.join();
   require(books.complete() || n.may_be_incomplete(), "async_node: lost messages");
 }

@@ -107,6 +107,28 @@ void run_checked(const node& n, const ledger& books, const char* name, Algorithm
   }
 }
 
+/// The isolated region that the thread is in; null outside, or where execute() has lifted the isolation.
+inline thread_local const void* isolated_region = nullptr;
+
+/// Sets the region for a scope, in rounds in which threads keep their stacks.
+class region_scope {
+ public:
+  region_scope(const environment& env, const void* region) : active_(env.threads_keep_stacks) {
+    if (!active_) return;
+    outer_ = isolated_region;
+    isolated_region = region;
+  }
+  ~region_scope() {
+    if (active_) isolated_region = outer_;
+  }
+  region_scope(const region_scope&) = delete;
+  region_scope& operator=(const region_scope&) = delete;
+
+ private:
+  const bool active_;
+  const void* outer_ = nullptr;
+};
+
 /// Runs the random program below `n`: a construct with nested ones, or a leaf.
 void run_node(const node& n);
 
