@@ -93,7 +93,9 @@ bool arena::try_occupy(unsigned i) noexcept {
 slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
   const bool is_worker = comes_as == thread_kind::worker;
   unsigned found = slot_count_;
-  if (is_worker && t.last_arena == this && t.last_slot >= reserved_slots_ && try_occupy(t.last_slot)) {
+  // last_arena is an address only: another arena, of another size, may live there now.
+  if (is_worker && t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count_ &&
+      try_occupy(t.last_slot)) {
     found = t.last_slot;  // a worker that comes back finds its caches and its mail
   } else if (!is_worker) {
     for (unsigned i = 0; i < slot_count_ && found == slot_count_; ++i) {

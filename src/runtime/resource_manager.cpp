@@ -171,7 +171,7 @@ bool resource_manager::wait_until_unused() noexcept {
   }
 }
 
-void resource_manager::retire(arena& a) {
+void resource_manager::retire(arena& a, workers_called called) {
   bool work_left = false;
   {
     const std::lock_guard hold(lock_);
@@ -184,6 +184,9 @@ void resource_manager::retire(arena& a) {
       return;
     }
     work_left = a.has_work(no_isolation, nullptr);
+    if (work_left && called == workers_called::yes) {
+      return;  // nobody may come: what is left is never run
+    }
     if (work_left) {
       a.add_reference();  // until a worker has been called
     } else {
@@ -206,7 +209,10 @@ void resource_manager::retire(arena& a) {
     demand_changed();
   }
   a.call_somebody(no_isolation, 0);
-  a.references_.fetch_sub(1, sync::acq_rel);  // not drop_reference(): with no worker to come, what is left stays
+  // The worker may have come and gone meanwhile: then this reference is the last again.
+  if (a.references_.fetch_sub(1, sync::acq_rel) == 1) {
+    retire(a, workers_called::yes);
+  }
 }
 
 void resource_manager::demand_rose(const arena& a) noexcept {

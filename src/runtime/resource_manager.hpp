@@ -63,7 +63,8 @@ class resource_manager {
 
   void link(arena& a);
   /// Deletes the arena if nobody refers to it and no work is left.
-  void retire(arena& a);
+  enum class workers_called : bool { no, yes };
+  void retire(arena& a, workers_called called = workers_called::no);
 
   /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
   void demand_changed() noexcept;
