@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "platform/env.hpp"
 #include "runtime/arena.hpp"
@@ -230,8 +231,16 @@ void resource_manager::demand_changed() noexcept {
   while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
     dirty_.store(false, sync::seq_cst);
     allot();
+    const std::vector<arena*> grown = std::exchange(grown_, {});
     lock_.unlock();
     sync::full_fence();
+    // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
+    for (arena* a : grown) {
+      if (a->has_work(no_isolation, nullptr)) {
+        a->call_somebody(no_isolation, 0);
+      }
+      a->drop_reference();
+    }
   }
 }
 
@@ -329,11 +338,16 @@ void resource_manager::allot_level(std::vector<arena*>& level, unsigned& left,
       ++given[static_cast<unsigned>(best)];
       --left_by_domain[static_cast<unsigned>(best)];
     }
+    bool grew = false;  // in some domain: its workers may be the idle ones
     for (unsigned d = 0; d < domain_count_; ++d) {
-      a.domains_[d].allotted.store(given[d], sync::relaxed);
+      grew = a.domains_[d].allotted.exchange(given[d], sync::relaxed) < given[d] || grew;
     }
     if (a.allotted_.exchange(static_cast<int>(share), sync::relaxed) != static_cast<int>(share)) {
       a.starved_.store(0, sync::relaxed);
+    }
+    if (grew && available_.load(sync::relaxed) > 0) {
+      a.add_reference();
+      grown_.push_back(&a);
     }
     left -= static_cast<unsigned>(share);
   }

@@ -140,6 +140,7 @@ class resource_manager {
   std::mutex stop_lock_;  ///< one stop_workers() at a time
   std::condition_variable arena_gone_;
   arena* first_arena_ = nullptr;
+  std::vector<arena*> grown_;  ///< by the last allotment, each with a reference, until they are called for
   std::vector<worker*> workers_;
   unsigned rotation_ = 0;
 };
