@@ -68,7 +68,7 @@ void choose(settings& s, const std::string& list) {
   }
   if (!s.chosen.empty()) return;
   for (const stress::scenario& candidate : stress::all_scenarios()) {
-    bool keep = true;
+    bool keep = s.rules == stress::rules::strict || candidate.is_stock_able;
     for (const stress::scenario* e : excluded) keep = keep && e != &candidate;
     if (keep) s.chosen.push_back(&candidate);
   }

@@ -45,7 +45,7 @@ const std::vector<scenario>& all_scenarios() {
       {"suspended", "many tasks suspended at once", many_suspended},
       {"owners", "a blocking call returns on its own thread after suspensions", suspended_masters},
       {"finalize", "all workers end on finalize, and come back", finalize_between},
-      {"fork", "a child of a process with workers can run loops", fork_children},
+      {"fork", "a child of a process with workers can run loops", fork_children, false},
   };
   return list;
 }

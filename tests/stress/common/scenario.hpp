@@ -24,6 +24,7 @@ struct scenario {
   const char* name;
   const char* property;  // what it shows, for --list
   void (*run)(const round&);
+  bool is_stock_able = true;  // false: left out under rules::stock
 };
 
 /// All scenarios, in the order of --list.

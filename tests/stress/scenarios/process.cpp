@@ -82,7 +82,7 @@ void fork_children(const round& r) {
     if (random.one_in(2)) std::this_thread::yield();
   }
   for (int i = 0; i < 3; ++i) {
-    const int kind = r.rules == rules::stock ? 0 : random.below(2);
+    const int kind = random.below(2);
     const pid_t child = fork();
     require(child >= 0, "fork failed");
     if (child == 0) run_child(r, kind);
