@@ -178,13 +178,16 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
 
 bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
   const bool stay = manager_.steal() == steal_policy::domain && by != nullptr;
+  if (!resumed.empty()) {
+    return true;
+  }
   if (isolation == no_isolation) {
-    if (!unaddressed.empty() || !resumed.empty() || !critical.empty()) {
+    if (!unaddressed.empty() || !critical.empty()) {
       return true;
     }
   } else {
     const auto ours = [&](const task& t) { return task_access::isolation(t) == isolation; };
-    if (resumed.has_if(ours) || critical.has_if(ours)) {
+    if (critical.has_if(ours)) {
       return true;
     }
   }
@@ -356,7 +359,7 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
     const sync::scoped_spin_lock hold(sleepers_lock_);
     sleeper* best = nullptr;
     for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
-      if (s->isolation != no_isolation && s->isolation != isolation) {
+      if (s->isolation != no_isolation && s->isolation != isolation && isolation != any_isolation) {
         continue;
       }
       if (best == nullptr || (s->thread->domain == home && best->thread->domain != home)) {
@@ -454,7 +457,7 @@ void arena::submit_critical(task& t) {
 
 void arena::submit_resume(task& t) {
   resumed.push(t);
-  new_work(no_isolation, 0);
+  new_work(any_isolation, 0);
 }
 
 }  // namespace homing::runtime

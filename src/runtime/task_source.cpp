@@ -207,9 +207,8 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
     return found;
   }
   if (!a.resumed.empty()) {
-    if (task* found = a.resumed.take_if([&](const task& r) {
-          return isolation == no_isolation || task_access::isolation(r) == isolation;
-        })) {
+    // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for.
+    if (task* found = a.resumed.take()) {
       return found;
     }
   }
