@@ -1,0 +1,86 @@
+/// Every item reaches exactly one taker: an owner pushes and pops with filters while six thieves steal, seeded.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "sync/work_deque.hpp"
+
+namespace {
+
+using homing::sync::work_deque;
+
+constexpr std::uint64_t seed = 20261121;
+
+struct numbers {
+  std::uint64_t state;
+  unsigned below(unsigned bound) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<unsigned>((state >> 33U) % bound);
+  }
+};
+
+TEST(work_deque, each_item_reaches_exactly_one_taker) {
+  constexpr std::size_t count = 300'000;
+  work_deque deque;
+  std::vector<homing::sync::atomic<unsigned>> taken(count + 1);
+  homing::sync::atomic<bool> over{false};
+  const auto take = [&](std::uintptr_t item) { taken[item].fetch_add(1, homing::sync::relaxed); };
+
+  std::vector<std::thread> thieves;
+  for (unsigned k = 0; k < 6; ++k) {
+    thieves.emplace_back([&, k] {
+      numbers random{seed + k};
+      while (!over.load(homing::sync::acquire)) {
+        const unsigned left_out = random.below(8);
+        const auto got = deque.steal([&](std::uint64_t tag) { return tag != left_out; });
+        if (got.item != 0) {
+          take(got.item);
+        }
+      }
+    });
+  }
+  numbers random{seed};
+  for (std::size_t next = 1; next <= count;) {
+    for (unsigned n = random.below(200); n > 0 && next <= count; --n, ++next) {
+      deque.push(next, next & 3U);
+    }
+    const unsigned only = random.below(8);
+    for (unsigned n = random.below(210); n > 0; --n) {
+      const auto got = deque.pop([&](std::uint64_t tag) { return only > 3 || tag == only; });
+      if (got.item == 0) {
+        break;
+      }
+      take(got.item);
+    }
+  }
+  for (auto got = deque.pop([](std::uint64_t) { return true; }); got.item != 0;
+       got = deque.pop([](std::uint64_t) { return true; })) {
+    take(got.item);
+  }
+  over.store(true, homing::sync::release);
+  for (std::thread& t : thieves) {
+    t.join();
+  }
+  for (std::size_t i = 1; i <= count; ++i) {
+    ASSERT_EQ(taken[i].load(homing::sync::relaxed), 1U) << "item " << i << ", seed " << seed;
+  }
+  EXPECT_TRUE(deque.looks_empty());
+}
+
+TEST(work_deque, owner_takes_the_youngest_and_thief_the_oldest_that_fits) {
+  work_deque deque;
+  for (std::uintptr_t i = 1; i <= 100; ++i) {
+    deque.push(i, i & 1U);
+  }
+  const auto even = [](std::uint64_t tag) { return tag == 0; };
+  const auto any = [](std::uint64_t) { return true; };
+  EXPECT_EQ(deque.pop(even).item, 100U);
+  EXPECT_EQ(deque.pop(even).item, 98U);
+  EXPECT_EQ(deque.pop(any).item, 99U);
+  EXPECT_EQ(deque.steal(even).item, 2U);
+  EXPECT_EQ(deque.steal(any).item, 1U);
+  EXPECT_EQ(deque.steal(any).item, 3U);
+}
+
+}  // namespace
