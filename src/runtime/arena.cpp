@@ -279,19 +279,17 @@ void arena::worker_leaves(unsigned domain) noexcept {
   manager_.demand_changed();
 }
 
-void arena::sleep_begin(sleeper& s) noexcept {
-  const sync::scoped_spin_lock hold(sleepers_lock_);
-  s.listed = true;
-  s.next = first_sleeper_;
-  s.previous = nullptr;
-  if (first_sleeper_ != nullptr) {
-    first_sleeper_->previous = &s;
-  }
-  first_sleeper_ = &s;
-  sleepers_.fetch_add(1, sync::relaxed);
-}
-
 namespace {
+
+void link_first(sleeper& s, sleeper*& first) noexcept {
+  s.listed = true;
+  s.next = first;
+  s.previous = nullptr;
+  if (first != nullptr) {
+    first->previous = &s;
+  }
+  first = &s;
+}
 
 void unlink(sleeper& s, sleeper*& first) noexcept {
   (s.previous != nullptr ? s.previous->next : first) = s.next;
@@ -302,6 +300,12 @@ void unlink(sleeper& s, sleeper*& first) noexcept {
 }
 
 }  // namespace
+
+void arena::sleep_begin(sleeper& s) noexcept {
+  const sync::scoped_spin_lock hold(sleepers_lock_);
+  link_first(s, first_sleeper_);
+  sleepers_.fetch_add(1, sync::relaxed);
+}
 
 bool arena::sleep_end(sleeper& s) noexcept {
   const sync::scoped_spin_lock hold(sleepers_lock_);
@@ -316,13 +320,7 @@ bool arena::sleep_end(sleeper& s) noexcept {
 void arena::wait_for_slot(sleeper& s) noexcept {
   const sync::scoped_spin_lock hold(sleepers_lock_);
   if (!s.listed) {
-    s.listed = true;
-    s.next = first_slot_waiter_;
-    s.previous = nullptr;
-    if (first_slot_waiter_ != nullptr) {
-      first_slot_waiter_->previous = &s;
-    }
-    first_slot_waiter_ = &s;
+    link_first(s, first_slot_waiter_);
     slot_waiters_.fetch_add(1, sync::relaxed);
   }
 }
