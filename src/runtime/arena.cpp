@@ -261,21 +261,31 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   static_cast<void>(wake_sleeper(no_isolation, t.domain));
 }
 
+bool arena::stand_down() noexcept {
+  if (has_work(no_isolation, nullptr)) {
+    return false;
+  }
+  // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at busy_.
+  const bool was_mandatory = mandatory_.exchange(false, sync::seq_cst);
+  busy_.store(false, sync::seq_cst);
+  sync::heavy_fence();
+  if (!has_work(no_isolation, nullptr)) {
+    return true;
+  }
+  if (was_mandatory) {
+    mandatory_.store(true, sync::seq_cst);
+  }
+  busy_.store(true, sync::seq_cst);
+  manager_.announce(*this);
+  return false;
+}
+
 void arena::worker_leaves(unsigned domain) noexcept {
   domains_[domain].active.fetch_sub(1, sync::relaxed);
   if (workers_.fetch_sub(1, sync::seq_cst) != 1) {
     return;
   }
-  // [A3] No worker is left: not busy, unless work shows after the fence; partner: a push, then the look at busy_.
-  const bool was_mandatory = mandatory_.exchange(false, sync::seq_cst);
-  busy_.store(false, sync::seq_cst);
-  sync::heavy_fence();
-  if (has_work(no_isolation, nullptr)) {
-    if (was_mandatory) {
-      mandatory_.store(true, sync::seq_cst);
-    }
-    busy_.store(true, sync::seq_cst);
-  }
+  stand_down();
   manager_.demand_changed();
 }
 
@@ -411,6 +421,16 @@ bool arena::worker_should_leave(const thread_state& t) const noexcept {
          domains_[t.domain].active.load(sync::relaxed) > domains_[t.domain].allotted.load(sync::relaxed);
 }
 
+bool arena::try_reference() noexcept {
+  int now = references_.load(sync::relaxed);
+  while (now != 0) {
+    if (references_.compare_exchange_weak(now, now + 1, sync::relaxed, sync::relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void arena::drop_reference() noexcept {
   resource_manager& manager = manager_;
   // acq_rel: the last one sees what all others did. The arena may be gone after this, unless it was the last. [A4]
@@ -439,7 +459,7 @@ void arena::enqueue(task& t, unsigned home_or_none) {
   if ((max_workers_ == 0 || manager_.allowed_workers() == 0) && slot_count_ > reserved_slots_ &&
       !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
     busy_.store(true, sync::seq_cst);
-    manager_.demand_changed();
+    manager_.demand_rose(*this);
   }
   if (home_or_none == no_home) {
     new_work(no_isolation, 0);

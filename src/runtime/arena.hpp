@@ -8,6 +8,7 @@
 /// Source:    TBB-NUMA 4.3, 4.4: P mailboxes and P + 1 shared queues an arena.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -148,6 +149,8 @@ class arena {
   [[nodiscard]] bool worker_should_leave(const thread_state& t) const noexcept;
 
   void add_reference() noexcept { references_.fetch_add(1, sync::relaxed); }
+  /// One more, for who has found the arena through the manager; false if it is about to be retired.
+  [[nodiscard]] bool try_reference() noexcept;
   /// The last reference deletes the arena unless work is left; then the workers that come for it do.
   void drop_reference() noexcept;
 
@@ -179,6 +182,11 @@ class arena {
 
   [[nodiscard]] bool somebody_could_come() const noexcept;
   [[nodiscard]] int workers_wanted() const noexcept;
+  [[nodiscard]] bool wants_workers() const noexcept {
+    return busy_.load(sync::seq_cst) && (max_workers_ != 0 || mandatory_.load(sync::relaxed));
+  }
+  /// Says that no workers are wanted, unless work shows behind a fence; true if so.
+  bool stand_down() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
@@ -204,11 +212,14 @@ class arena {
   sync::atomic<bool> busy_{false};       ///< wants workers
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
 
+  sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
+
   sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
+  sync::atomic<bool> kept_{false};  ///< one reference waits for a worker to take it over
   sync::atomic<int> users_{0};
   sync::spin_lock sleepers_lock_;
   sleeper* first_sleeper_ = nullptr;
@@ -218,7 +229,10 @@ class arena {
   // Guarded by the resource manager's lock.
   arena* next_arena_ = nullptr;
   arena* previous_arena_ = nullptr;
-  bool linked_ = false;
+  arena* next_newcomer_ = nullptr;     ///< its announcer's, then the manager's
+  std::list<arena*> place_{this};      ///< its node, while it is on no list of the manager's
+  const std::list<arena*>::iterator in_place_ = place_.begin();
+  std::uint64_t served_in_ = 0;        ///< the last allotment that gave it workers
 };
 
 }  // namespace homing::runtime

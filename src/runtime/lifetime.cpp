@@ -22,7 +22,7 @@ void before_fork() {
   lock_controls_for_fork();
   locked_manager = resource_manager::current_or_null();
   if (locked_manager != nullptr) {
-    locked_manager->lock_for_fork().lock();
+    locked_manager->lock_for_fork();
   }
   lock_contexts_for_fork();
   lock_records_for_fork();
@@ -38,7 +38,7 @@ void unlock_shared_state() {
 void after_fork_in_parent() {
   unlock_shared_state();
   if (locked_manager != nullptr) {
-    locked_manager->lock_for_fork().unlock();
+    locked_manager->unlock_in_parent();
   }
   unlock_controls_after_fork();
 }
@@ -51,7 +51,7 @@ void after_fork_in_child() {
   thread_state* t = this_thread_or_null;
   forget_context_lists_after_fork(t != nullptr ? t->contexts : nullptr);
   if (locked_manager != nullptr) {
-    locked_manager->lock_for_fork().unlock();
+    locked_manager->unlock_in_child();
     unlock_controls_after_fork();
     resource_manager::replace_after_fork();
     if (t != nullptr) {

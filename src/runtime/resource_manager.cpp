@@ -8,6 +8,7 @@
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
 #include "runtime/lifetime.hpp"
+#include "sync/futex.hpp"
 
 namespace homing::runtime {
 namespace {
@@ -107,32 +108,12 @@ void resource_manager::deal(unsigned count) {
 void resource_manager::set_allowed_workers(unsigned n) noexcept {
   n = std::min(n, worker_count_max);
   {
-    const std::lock_guard hold(lock_);
+    const holder hold(*this);
     allowed_workers_.store(n, sync::relaxed);
     deal(std::max(n, 1U));  // one more than none: mandatory concurrency
     update_available();
   }
   demand_changed();
-  call_for_waiting_arenas();
-}
-
-void resource_manager::call_for_waiting_arenas() noexcept {
-  std::vector<arena*> waiting;
-  {
-    const std::lock_guard hold(lock_);
-    for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-      if (a->busy_.load(sync::relaxed) && a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed)) {
-        a->add_reference();
-        waiting.push_back(a);
-      }
-    }
-  }
-  for (arena* a : waiting) {
-    if (a->has_work(no_isolation, nullptr)) {
-      a->call_somebody(no_isolation, 0);
-    }
-    a->drop_reference();
-  }
 }
 
 void resource_manager::update_available() noexcept {
@@ -141,216 +122,87 @@ void resource_manager::update_available() noexcept {
   available_.store(idle_.load(sync::relaxed) + std::max(0, could - made), sync::relaxed);
 }
 
+void resource_manager::unlock() noexcept {
+  lock_.unlock();
+  sync::full_fence();  // the unlock before the look; partner: dirty_, then the try, in demand_changed(). [A6]
+  if (dirty_.load(sync::seq_cst)) {
+    demand_changed();
+  }
+}
+
 void resource_manager::link(arena& a) {
-  const std::lock_guard hold(lock_);
+  const holder hold(*this);
   a.next_arena_ = first_arena_;
   a.previous_arena_ = nullptr;
   if (first_arena_ != nullptr) {
     first_arena_->previous_arena_ = &a;
   }
   first_arena_ = &a;
-  a.linked_ = true;
+}
+
+void resource_manager::forget(arena& a) noexcept {
+  take_newcomers();
+  a.busy_.store(false, sync::relaxed);
+  a.mandatory_.store(false, sync::relaxed);
+  unlist(a);
+  std::erase(served_, &a);
+  (a.previous_arena_ != nullptr ? a.previous_arena_->next_arena_ : first_arena_) = a.next_arena_;
+  if (a.next_arena_ != nullptr) {
+    a.next_arena_->previous_arena_ = a.previous_arena_;
+  }
+  arenas_gone_.fetch_add(1, sync::release);
+  sync::futex_wake(arenas_gone_, ~0U >> 1U);
 }
 
 bool resource_manager::is_idle() noexcept {
-  const std::lock_guard hold(lock_);
+  const holder hold(*this);
   return first_arena_ == nullptr && workers_.empty();
 }
 
 bool resource_manager::wait_until_unused() noexcept {
-  std::unique_lock hold(lock_);
   for (;;) {
-    for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-      if (a->users_.load(sync::relaxed) > 0) {
-        return false;
+    const std::uint32_t gone = arenas_gone_.load(sync::acquire);
+    {
+      const holder hold(*this);
+      for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+        if (a->users_.load(sync::relaxed) > 0) {
+          return false;
+        }
+      }
+      if (first_arena_ == nullptr) {
+        return true;
       }
     }
-    if (first_arena_ == nullptr) {
-      return true;
-    }
-    arena_gone_.wait(hold);
+    sync::futex_wait(arenas_gone_, gone);
   }
 }
 
-void resource_manager::retire(arena& a, workers_called called) {
+void resource_manager::retire(arena& a) {
   bool work_left = false;
   {
-    const std::lock_guard hold(lock_);
-    // [A5] Another thread may have deleted it between our last drop and this lock: only what is linked is touched.
-    const arena* linked = first_arena_;
-    while (linked != nullptr && linked != &a) {
-      linked = linked->next_arena_;
-    }
-    if (linked == nullptr || a.references_.load(sync::acquire) != 0) {
-      return;
-    }
+    const holder hold(*this);
+    // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
     work_left = a.has_work(no_isolation, nullptr);
-    if (work_left && called == workers_called::yes) {
-      return;  // nobody may come: what is left is never run
-    }
     if (work_left) {
-      a.add_reference();  // until a worker has been called
+      a.references_.store(2, sync::relaxed);  // ours until we have called, and the one that waits for a worker
+      a.kept_.store(true, sync::release);
     } else {
-      (a.previous_arena_ != nullptr ? a.previous_arena_->next_arena_ : first_arena_) = a.next_arena_;
-      if (a.next_arena_ != nullptr) {
-        a.next_arena_->previous_arena_ = a.previous_arena_;
-      }
-      arena_gone_.notify_all();
+      forget(a);
     }
   }
   if (!work_left) {
-    const bool was_busy = a.busy_.load(sync::relaxed);
+    const bool was_served = a.allotted_.load(sync::relaxed) != 0;
     delete &a;
-    if (was_busy) {
+    if (was_served) {
       demand_changed();
     }
     return;
   }
-  if (a.busy_.load(sync::relaxed) && a.workers_.load(sync::relaxed) == 0 && a.allotted_.load(sync::relaxed) == 0) {
+  if (a.busy_.load(sync::relaxed) && a.allotted_.load(sync::relaxed) == 0) {
     demand_changed();
   }
   a.call_somebody(no_isolation, 0);
-  // The worker may have come and gone meanwhile: then this reference is the last again.
-  if (a.references_.fetch_sub(1, sync::acq_rel) == 1) {
-    retire(a, workers_called::yes);
-  }
-}
-
-void resource_manager::demand_rose(const arena& a) noexcept {
-  // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
-  // another matter, since it may be the first.
-  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed)) {
-    demand_changed();
-  }
-}
-
-void resource_manager::demand_changed() noexcept {
-  // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
-  // at dirty_ after its unlock. seq_cst: dirty_ before the try, unlock before the look.
-  dirty_.store(true, sync::seq_cst);
-  while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
-    dirty_.store(false, sync::seq_cst);
-    allot();
-    const std::vector<arena*> grown = std::exchange(grown_, {});
-    lock_.unlock();
-    sync::full_fence();
-    // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
-    for (arena* a : grown) {
-      if (a->has_work(no_isolation, nullptr)) {
-        a->call_somebody(no_isolation, 0);
-      }
-      a->drop_reference();
-    }
-  }
-}
-
-void resource_manager::allot() noexcept {
-  const unsigned allowed = allowed_workers_.load(sync::relaxed);
-  unsigned left = allowed;
-  std::vector<arena*> levels[level_count];
-  bool mandatory = false;
-  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    if (a->allotted_.load(sync::relaxed) > 0 && a->busy_.load(sync::relaxed) &&
-        a->workers_.load(sync::relaxed) == 0 && !a->has_work(no_isolation, nullptr)) {
-      // Its own threads did the work before a worker came. As in worker_leaves(): [A3]
-      a->busy_.store(false, sync::seq_cst);
-      sync::heavy_fence();
-      if (a->has_work(no_isolation, nullptr)) {
-        a->busy_.store(true, sync::seq_cst);
-      }
-    }
-    if (a->busy_.load(sync::relaxed)) {
-      levels[std::min(a->priority_level(), level_count - 1)].push_back(a);
-      mandatory = mandatory || a->mandatory_.load(sync::relaxed);
-    } else if (a->allotted_.load(sync::relaxed) != 0) {
-      a->allotted_.store(0, sync::relaxed);
-      for (unsigned d = 0; d < domain_count_; ++d) {
-        a->domains_[d].allotted.store(0, sync::relaxed);
-      }
-    }
-  }
-  if (left == 0 && mandatory) {
-    left = 1;
-  }
-  std::vector<int> left_by_domain(domain_count_, 0);
-  for (unsigned i = 0; i < left && i < domain_of_worker_.size(); ++i) {
-    ++left_by_domain[domain_of_worker_[i]];
-  }
-  unsigned crowded = level_count;
-  for (unsigned i = 0; i < level_count; ++i) {
-    if (crowded == level_count && levels[i].size() >= left) {
-      crowded = i;  // one worker each at most from here down: one arena more changes nothing
-    }
-    allot_level(levels[i], left, left_by_domain);
-  }
-  crowded_level_.store(crowded, sync::relaxed);
-  ++rotation_;
-}
-
-void resource_manager::allot_level(std::vector<arena*>& level, unsigned& left,
-                                   std::vector<int>& left_by_domain) noexcept {
-  const bool only_mandatory = allowed_workers_.load(sync::relaxed) == 0;
-  const auto wanted = [&](const arena& a) -> std::uint64_t {
-    const bool must = a.mandatory_.load(sync::relaxed);
-    if (only_mandatory) {
-      return must ? 1 : 0;
-    }
-    return std::max<std::uint64_t>(a.max_workers_, must ? 1 : 0);
-  };
-  std::uint64_t total = 0;
-  for (const arena* a : level) {
-    total += wanted(*a);
-  }
-  const std::uint64_t to_give = std::min<std::uint64_t>(left, total);
-  std::uint64_t carry = 0;
-  for (std::size_t i = 0; i < level.size(); ++i) {
-    // By turns, so that a remainder does not always go to the same arena.
-    arena& a = *level[(i + rotation_) % level.size()];
-    std::uint64_t share = 0;
-    if (total != 0) {
-      const std::uint64_t exact = wanted(a) * to_give + carry;
-      share = std::min(exact / total, wanted(a));
-      carry = exact - share * total;
-    }
-    // Spread over the domains that the arena may use: the next worker goes to the domain that has given it least in
-    // proportion to its CPUs, and among equals to the one with most left. (TBB-NUMA 4.2)
-    std::vector<int> given(domain_count_, 0);
-    for (std::uint64_t k = 0; k < share; ++k) {
-      int best = -1;
-      for (unsigned d = 0; d < domain_count_; ++d) {
-        if (left_by_domain[d] <= 0 || a.allowed_by_domain_[d] == 0) {
-          continue;
-        }
-        if (best >= 0) {
-          const auto b = static_cast<unsigned>(best);
-          const std::uint64_t mine = static_cast<std::uint64_t>(given[d] + 1) * a.allowed_by_domain_[b];
-          const std::uint64_t its = static_cast<std::uint64_t>(given[b] + 1) * a.allowed_by_domain_[d];
-          if (mine > its || (mine == its && left_by_domain[d] <= left_by_domain[b])) {
-            continue;
-          }
-        }
-        best = static_cast<int>(d);
-      }
-      if (best < 0) {
-        share = k;  // its domains have no more workers
-        break;
-      }
-      ++given[static_cast<unsigned>(best)];
-      --left_by_domain[static_cast<unsigned>(best)];
-    }
-    bool grew = false;  // in some domain: its workers may be the idle ones
-    for (unsigned d = 0; d < domain_count_; ++d) {
-      grew = a.domains_[d].allotted.exchange(given[d], sync::relaxed) < given[d] || grew;
-    }
-    if (a.allotted_.exchange(static_cast<int>(share), sync::relaxed) != static_cast<int>(share)) {
-      a.starved_.store(0, sync::relaxed);
-    }
-    if (grew && available_.load(sync::relaxed) > 0) {
-      a.add_reference();
-      grown_.push_back(&a);
-    }
-    left -= static_cast<unsigned>(share);
-  }
+  a.drop_reference();
 }
 
 bool resource_manager::reserve(arena& a, unsigned d) noexcept {
@@ -370,7 +222,12 @@ bool resource_manager::reserve(arena& a, unsigned d) noexcept {
     a.domains_[d].active.fetch_sub(1, sync::relaxed);
     return false;
   }
-  a.add_reference();
+  // [A5] The reference that was kept for a worker, or one more; none if the arena is about to be retired.
+  if (!(a.kept_.load(sync::relaxed) && a.kept_.exchange(false, sync::acquire)) && !a.try_reference()) {
+    a.domains_[d].active.fetch_sub(1, sync::relaxed);
+    a.workers_.fetch_sub(1, sync::relaxed);
+    return false;
+  }
   return true;
 }
 

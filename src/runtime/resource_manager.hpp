@@ -11,7 +11,8 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
+#include <chrono>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -62,14 +63,15 @@ class resource_manager {
   [[nodiscard]] bool has_l3_groups() const noexcept { return has_l3_groups_; }
 
   void link(arena& a);
-  /// Deletes the arena if nobody refers to it and no work is left.
-  enum class workers_called : bool { no, yes };
-  void retire(arena& a, workers_called called = workers_called::no);
+  /// Deletes the arena, to which nobody refers any more; if work is left, keeps it for a worker and calls one.
+  void retire(arena& a);
 
   /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
   void demand_changed() noexcept;
   /// As demand_changed(), for an arena that has begun to want workers.
-  void demand_rose(const arena& a) noexcept;
+  void demand_rose(arena& a) noexcept;
+  /// Lists the arena, if it wants workers, for the next allotment.
+  void announce(arena& a) noexcept;
 
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers. False if none can come.
   bool send_worker(arena& a, unsigned home) noexcept;
@@ -92,7 +94,10 @@ class resource_manager {
 
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
 
-  std::mutex& lock_for_fork() noexcept { return lock_; }
+  // Around a fork: the lock is held, so that the child's copy of what it guards is whole.
+  void lock_for_fork() noexcept { lock_.lock(); }
+  void unlock_in_parent() noexcept { unlock(); }
+  void unlock_in_child() noexcept { lock_.unlock(); }
 
   static constexpr unsigned worker_count_max = 4096;
   static constexpr unsigned level_count = 3;  ///< of priority
@@ -115,9 +120,44 @@ class resource_manager {
   worker* pop_idle(unsigned domain) noexcept;
   bool make_worker(unsigned domain, arena& a) noexcept;
   void deal(unsigned count);
+  void forget(arena& a) noexcept;
+
+  /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
+  class holder {
+   public:
+    explicit holder(resource_manager& manager) noexcept : manager_(manager) { manager.lock_.lock(); }
+    ~holder() { manager_.unlock(); }
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+
+   private:
+    resource_manager& manager_;
+  };
+  void unlock() noexcept;
+
+  // allotment.cpp; under lock_, but for call_for()
+  struct pool_of_workers {
+    unsigned left = 0;
+    std::vector<int> left_by_domain;
+    bool only_mandatory = false;
+    bool unmet = false;  ///< some arena could use more
+  };
+  struct portion {
+    arena* of = nullptr;
+    unsigned wanted = 0;
+    unsigned given = 0;
+    std::vector<int> by_domain;
+  };
+  enum class crowd : bool { no, yes };
+  void take_newcomers() noexcept;
+  void unlist(arena& a) noexcept;
   void allot() noexcept;
-  void call_for_waiting_arenas() noexcept;
-  void allot_level(std::vector<arena*>& level, unsigned& left, std::vector<int>& left_by_domain) noexcept;
+  crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
+  void keep_workers(portion& p, pool_of_workers& pool) const noexcept;
+  void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;
+  void share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept;
+  void settle(const portion& p) noexcept;
+  void call_for(const std::vector<arena*>& grown) noexcept;
   void update_available() noexcept;
 
   const topology::machine& machine_;
@@ -133,16 +173,21 @@ class resource_manager {
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};
-  sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, arenas outnumber the workers left
+  sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
+  sync::atomic<bool> unmet_{false};  ///< some arena could use more workers than the last allotment gave it
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
   std::mutex stop_lock_;  ///< one stop_workers() at a time
-  std::condition_variable arena_gone_;
+  sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   arena* first_arena_ = nullptr;
+  sync::atomic<arena*> newcomers_{nullptr};    ///< announced since the last allotment; a stack
+  std::list<arena*> wanting_[level_count];     ///< arenas that want workers, in the order of their turns
+  std::chrono::steady_clock::time_point turn_began_;
+  std::uint64_t allotment_ = 0;                ///< number of the last one
+  std::vector<arena*> served_;                 ///< by the last allotment
   std::vector<arena*> grown_;  ///< by the last allotment, each with a reference, until they are called for
   std::vector<worker*> workers_;
-  unsigned rotation_ = 0;
 };
 
 }  // namespace homing::runtime

@@ -64,7 +64,7 @@ bool resource_manager::send_worker(arena& a, unsigned home) noexcept {
 }
 
 bool resource_manager::make_worker(unsigned domain, arena& a) noexcept {
-  const std::lock_guard hold(lock_);
+  const holder hold(*this);
   if (stopping_.load(sync::relaxed)) {
     return false;
   }
@@ -130,22 +130,31 @@ void resource_manager::worker_main(worker& w) {
 }
 
 arena* resource_manager::find_work(worker& w) noexcept {
-  const std::lock_guard hold(lock_);
-  arena* best = nullptr;
-  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    if ((best == nullptr || a->priority_level() < best->priority_level()) &&
-        a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed) &&
-        a->domains_[w.domain].active.load(sync::relaxed) < a->domains_[w.domain].allotted.load(sync::relaxed) &&
-        a->has_work(no_isolation, nullptr) && a->worker_could_enter()) {
-      best = a;
+  arena* found = nullptr;
+  std::vector<arena*> grown;
+  {
+    const holder hold(*this);
+    if (newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed)) {
+      allot();  // [A9] another arena may no longer need what it was given
+      grown = std::exchange(grown_, {});
+    }
+    arena* best = nullptr;
+    for (arena* a : served_) {
+      if ((best == nullptr || a->priority_level() < best->priority_level()) &&
+          a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed) &&
+          a->domains_[w.domain].active.load(sync::relaxed) < a->domains_[w.domain].allotted.load(sync::relaxed) &&
+          a->has_work(no_isolation, nullptr) && a->worker_could_enter()) {
+        best = a;
+      }
+    }
+    if (best != nullptr && reserve(*best, w.domain)) {
+      best->searchers_.fetch_add(1, sync::relaxed);
+      best->domains_[w.domain].searchers.fetch_add(1, sync::relaxed);
+      found = best;
     }
   }
-  if (best != nullptr && reserve(*best, w.domain)) {
-    best->searchers_.fetch_add(1, sync::relaxed);
-    best->domains_[w.domain].searchers.fetch_add(1, sync::relaxed);
-    return best;
-  }
-  return nullptr;
+  call_for(grown);
+  return found;
 }
 
 arena* resource_manager::next_assignment(worker& w) {
@@ -215,7 +224,7 @@ void resource_manager::stop_workers() noexcept {
   const std::lock_guard one_at_a_time(stop_lock_);
   std::vector<worker*> all;
   {
-    const std::lock_guard hold(lock_);
+    const holder hold(*this);
     stopping_.store(true, sync::seq_cst);
     all = workers_;
     workers_.clear();
@@ -229,7 +238,7 @@ void resource_manager::stop_workers() noexcept {
     pthread_join(w->thread, nullptr);
     delete w;
   }
-  const std::lock_guard hold(lock_);
+  const holder hold(*this);
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].not_made.clear();
   }

@@ -1,0 +1,235 @@
+/// How many workers each arena may have, and of which domains: by priority, one each, then in proportion to demand.
+///
+/// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
+/// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
+/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9].
+/// Source:    TBB-NUMA 4.2.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/arena.hpp"
+#include "runtime/resource_manager.hpp"
+
+namespace homing::runtime {
+namespace {
+
+constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
+
+}  // namespace
+
+void resource_manager::demand_rose(arena& a) noexcept {
+  // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
+  // then looks whether arenas are listed that were not served.
+  announce(a);
+  sync::full_fence();
+  // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
+  // another matter, since it may be the first.
+  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed) || available() > 0) {
+    demand_changed();
+  }
+}
+
+void resource_manager::announce(arena& a) noexcept {
+  if (a.wants_workers() && !a.listed_.exchange(true, sync::acq_rel)) {
+    arena* first = newcomers_.load(sync::relaxed);
+    do {
+      a.next_newcomer_ = first;
+      // release: publishes the link to take_newcomers().
+    } while (!newcomers_.compare_exchange_weak(first, &a, sync::release, sync::relaxed));
+  }
+}
+
+void resource_manager::take_newcomers() noexcept {
+  // acquire: the links, from announce().
+  arena* a = newcomers_.exchange(nullptr, sync::acquire);
+  while (a != nullptr) {
+    arena* next = a->next_newcomer_;
+    auto& level = wanting_[a->priority_level()];
+    level.splice(level.end(), a->place_);
+    a = next;
+  }
+}
+
+void resource_manager::unlist(arena& a) noexcept {
+  if (a.place_.empty()) {
+    a.place_.splice(a.place_.begin(), wanting_[a.priority_level()], a.in_place_);
+    // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
+    a.listed_.exchange(false, sync::acq_rel);
+    announce(a);
+  }
+}
+
+void resource_manager::demand_changed() noexcept {
+  // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
+  // at dirty_ after its unlock. seq_cst: dirty_ before the try, unlock before the look.
+  dirty_.store(true, sync::seq_cst);
+  while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
+    dirty_.store(false, sync::seq_cst);
+    allot();
+    const std::vector<arena*> grown = std::exchange(grown_, {});
+    lock_.unlock();
+    sync::full_fence();
+    call_for(grown);
+  }
+}
+
+void resource_manager::call_for(const std::vector<arena*>& grown) noexcept {
+  // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
+  for (arena* a : grown) {
+    if (a->has_work(no_isolation, nullptr)) {
+      a->call_somebody(no_isolation, 0);
+    }
+    a->drop_reference();
+  }
+}
+
+void resource_manager::allot() noexcept {
+  take_newcomers();
+  const std::vector<arena*> served_before = std::exchange(served_, {});
+  ++allotment_;
+  const unsigned allowed = allowed_workers_.load(sync::relaxed);
+  // Where none is allowed, an arena with enqueued tasks gets one all the same.
+  pool_of_workers pool{std::max(1U, allowed), std::vector<int>(domain_count_, 0), allowed == 0, false};
+  for (unsigned i = 0; i < pool.left && i < domain_of_worker_.size(); ++i) {
+    ++pool.left_by_domain[domain_of_worker_[i]];
+  }
+  unsigned crowded = level_count;
+  for (unsigned level = 0; level < level_count; ++level) {
+    if (serve_level(wanting_[level], pool) == crowd::yes) {
+      crowded = std::min(crowded, level);
+    }
+  }
+  crowded_level_.store(crowded, sync::relaxed);
+  unmet_.store(pool.unmet, sync::relaxed);
+  for (arena* a : served_before) {
+    if (a->served_in_ != allotment_) {
+      a->allotted_.store(0, sync::relaxed);
+      for (unsigned d = 0; d < domain_count_; ++d) {
+        a->domains_[d].allotted.store(0, sync::relaxed);
+      }
+    }
+  }
+}
+
+resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept {
+  std::vector<portion> portions;
+  bool without = false;
+  auto next = level.begin();
+  while (next != level.end() && pool.left != 0) {
+    arena& a = **next;
+    ++next;
+    const bool has_more = a.has_work(no_isolation, nullptr);
+    if (!a.wants_workers() || (!has_more && a.workers_.load(sync::relaxed) == 0 && a.stand_down())) {
+      unlist(a);  // its own threads did the work before a worker came
+      continue;
+    }
+    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0)};
+    if (!has_more) {
+      keep_workers(p, pool);
+    }
+    if (!pool.only_mandatory || a.mandatory_.load(sync::relaxed)) {
+      give(p, 1, pool);  // one each first: nobody starves
+    }
+    if (p.given != 0) {
+      portions.push_back(std::move(p));
+    } else {
+      without = true;
+    }
+  }
+  without = without || next != level.end();
+  const bool crowded = without || pool.left == 0;
+  if (without && !portions.empty()) {
+    // By turns: the first has had its. Turns are long against the way of a worker from one arena to the next.
+    const auto now = std::chrono::steady_clock::now();
+    if (now - turn_began_ > turn_length) {
+      turn_began_ = now;
+      level.splice(level.end(), level, portions.front().of->in_place_);
+    }
+  }
+  share_out(portions, pool);
+  for (const portion& p : portions) {
+    pool.unmet = pool.unmet || p.given < p.wanted;
+    settle(p);
+  }
+  pool.unmet = pool.unmet || without;
+  return crowded ? crowd::yes : crowd::no;
+}
+
+// An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more.
+void resource_manager::keep_workers(portion& p, pool_of_workers& pool) const noexcept {
+  p.wanted = std::min(p.wanted, static_cast<unsigned>(std::max(1, p.of->workers_.load(sync::relaxed))));
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    const int there = p.of->domains_[d].active.load(sync::relaxed);
+    while (p.by_domain[d] < there && p.given < p.wanted && pool.left != 0 && pool.left_by_domain[d] > 0) {
+      ++p.by_domain[d];
+      --pool.left_by_domain[d];
+      ++p.given;
+      --pool.left;
+    }
+  }
+}
+
+void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept {
+  // Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
+  // proportion to its CPUs, and among equals from the one with most left. (TBB-NUMA 4.2)
+  const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
+  for (; count != 0 && p.given < p.wanted && pool.left != 0; --count) {
+    int best = -1;
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      if (pool.left_by_domain[d] <= 0 || cpus[d] == 0) {
+        continue;
+      }
+      if (best >= 0) {
+        const auto b = static_cast<unsigned>(best);
+        const std::uint64_t mine = static_cast<std::uint64_t>(p.by_domain[d] + 1) * cpus[b];
+        const std::uint64_t its = static_cast<std::uint64_t>(p.by_domain[b] + 1) * cpus[d];
+        if (mine > its || (mine == its && pool.left_by_domain[d] <= pool.left_by_domain[b])) {
+          continue;
+        }
+      }
+      best = static_cast<int>(d);
+    }
+    if (best < 0) {
+      return;  // its domains have no more workers
+    }
+    ++p.by_domain[static_cast<unsigned>(best)];
+    --pool.left_by_domain[static_cast<unsigned>(best)];
+    ++p.given;
+    --pool.left;
+  }
+}
+
+void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept {
+  std::uint64_t total = 0;
+  for (const portion& p : portions) {
+    total += p.wanted - p.given;
+  }
+  const std::uint64_t to_share = std::min<std::uint64_t>(pool.left, total);
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < portions.size() && to_share != 0; ++i) {
+    const std::uint64_t exact = (portions[i].wanted - portions[i].given) * to_share + carry;
+    give(portions[i], exact / total, pool);
+    carry = exact % total;
+  }
+  for (portion& p : portions) {
+    give(p, pool.left, pool);  // what others could not use, since their domains had no more
+  }
+}
+
+void resource_manager::settle(const portion& p) noexcept {
+  arena& a = *p.of;
+  a.served_in_ = allotment_;
+  served_.push_back(&a);
+  bool grew = false;  // in some domain: its workers may be the idle ones
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    grew = a.domains_[d].allotted.exchange(p.by_domain[d], sync::relaxed) < p.by_domain[d] || grew;
+  }
+  if (a.allotted_.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
+    a.starved_.store(0, sync::relaxed);
+  }
+  if (grew && available_.load(sync::relaxed) > 0 && a.try_reference()) {
+    grown_.push_back(&a);
+  }
+}
+
+}  // namespace homing::runtime
