@@ -130,6 +130,12 @@ class arena {
 
   /// A worker has come with the mark that its waker made for it.
   void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
+  /// A worker has come: who was kept for it need not be kept any longer. [A5]
+  void drop_kept_reference() noexcept {
+    if (kept_.load(sync::relaxed) && kept_.exchange(false, sync::relaxed)) {
+      drop_reference();  // not the last: the worker has its own
+    }
+  }
   /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
   [[nodiscard]] bool worker_could_enter() noexcept;
   void worker_found_no_slot(thread_state& t) noexcept;
@@ -144,6 +150,9 @@ class arena {
   void wait_for_slot(sleeper& s) noexcept;
   /// Takes it off; if it had been called for a free slot, the next one is called: it may have no use for it.
   void stop_waiting_for_slot(sleeper& s) noexcept;
+
+  /// Workers that are in the arena or on their way.
+  [[nodiscard]] bool has_workers() const noexcept { return workers_.load(sync::acquire) != 0; }
 
   /// Workers: asked to go because there are more than allotted.
   [[nodiscard]] bool worker_should_leave(const thread_state& t) const noexcept;
@@ -189,6 +198,8 @@ class arena {
   bool stand_down() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
+  /// The part of it that never asks for a new allotment, so that whoever allots can call it.
+  void call_allotted(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
   [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home) noexcept;
@@ -219,7 +230,7 @@ class arena {
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
-  sync::atomic<bool> kept_{false};  ///< one reference waits for a worker to take it over
+  sync::atomic<bool> kept_{false};  ///< one reference waits for a worker to come and drop it
   sync::atomic<int> users_{0};
   sync::spin_lock sleepers_lock_;
   sleeper* first_sleeper_ = nullptr;

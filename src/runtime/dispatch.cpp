@@ -383,6 +383,7 @@ void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_c
 }
 
 void work_in_arena(thread_state& t, arena& a) noexcept {
+  a.drop_kept_reference();
   slot_id number = a.occupy_slot(t, thread_kind::worker);
   if (number == no_slot && a.worker_could_enter()) {
     number = a.occupy_slot(t, thread_kind::worker);
@@ -405,16 +406,22 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
 }
 
 void work_until_empty(thread_state& t, arena& a) {
-  const slot_id number = t.in == &a ? no_slot : a.occupy_slot(t, thread_kind::application);
-  if (t.in != &a && number == no_slot) {
-    return;  // full of threads that do the same
-  }
-  empty_waiter waiter;
   if (t.in == &a) {
+    empty_waiter waiter;
     dispatch(*t.running, nullptr, waiter, search_mark::none);
-  } else {
-    arena_visit visit(t, a, number);
-    dispatch(visit.base(), nullptr, waiter, search_mark::none);
+    return;
+  }
+  for (;;) {
+    const slot_id number = a.occupy_slot(t, thread_kind::application);
+    if (number != no_slot) {
+      arena_visit visit(t, a, number);
+      empty_waiter waiter;
+      dispatch(visit.base(), nullptr, waiter, search_mark::none);
+    }
+    if (!a.has_workers() && !a.has_work(no_isolation, nullptr)) {
+      return;
+    }
+    sched_yield();
   }
 }
 

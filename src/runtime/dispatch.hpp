@@ -84,7 +84,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
 /// Runs `body` with a new isolation tag, or the given one.
 void isolate(thread_state& t, tbb::detail::d1::delegate_base& body, isolation_tag tag);
 
-/// Takes part in the arena until no work is left in it.
+/// Takes part in the arena until no work is left in it, nor a worker, unless the caller is inside.
 void work_until_empty(thread_state& t, arena& a);
 
 /// To be called when a wait context has become empty: wakes whoever sleeps for that address.

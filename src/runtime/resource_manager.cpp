@@ -184,7 +184,7 @@ void resource_manager::retire(arena& a) {
     // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
     work_left = a.has_work(no_isolation, nullptr);
     if (work_left) {
-      a.references_.store(2, sync::relaxed);  // ours until we have called, and the one that waits for a worker
+      a.references_.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.kept_.store(true, sync::release);
     } else {
       forget(a);
@@ -222,8 +222,7 @@ bool resource_manager::reserve(arena& a, unsigned d) noexcept {
     a.domains_[d].active.fetch_sub(1, sync::relaxed);
     return false;
   }
-  // [A5] The reference that was kept for a worker, or one more; none if the arena is about to be retired.
-  if (!(a.kept_.load(sync::relaxed) && a.kept_.exchange(false, sync::acquire)) && !a.try_reference()) {
+  if (!a.try_reference()) {
     a.domains_[d].active.fetch_sub(1, sync::relaxed);
     a.workers_.fetch_sub(1, sync::relaxed);
     return false;
