@@ -397,6 +397,10 @@ void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
     // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
     manager_.demand_changed();
   }
+  call_allotted(isolation, home);
+}
+
+void arena::call_allotted(isolation_tag isolation, unsigned home) noexcept {
   if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && worker_could_enter() &&
       manager_.send_worker(*this, home)) {
     return;

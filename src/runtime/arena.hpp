@@ -181,6 +181,8 @@ class arena {
   [[nodiscard]] int workers_wanted() const noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
+  /// The part of it that never asks for a new allotment, so that whoever allots can call it.
+  void call_allotted(isolation_tag isolation, unsigned home) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
   [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home) noexcept;

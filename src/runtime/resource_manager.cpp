@@ -225,19 +225,27 @@ void resource_manager::demand_rose(const arena& a) noexcept {
 }
 
 void resource_manager::demand_changed() noexcept {
-  // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
-  // at dirty_ after its unlock. seq_cst: dirty_ before the try, unlock before the look.
+  // [A6] Whoever finds nobody allotting allots for all who asked; an asker who finds somebody relies on that one's look
+  // at dirty_ afterwards. seq_cst: (dirty_, allotting_), the asker writes the first and reads the second, the allotter
+  // the other way round. Not lock_ itself, which others hold who never look at dirty_.
   dirty_.store(true, sync::seq_cst);
-  while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
+  while (dirty_.load(sync::seq_cst) && !allotting_.exchange(true, sync::seq_cst)) {
     dirty_.store(false, sync::seq_cst);
-    allot();
-    const std::vector<arena*> grown = std::exchange(grown_, {});
-    lock_.unlock();
+    std::vector<arena*> grown;
+    {
+      const std::lock_guard hold(lock_);
+      allot();
+      grown = std::exchange(grown_, {});
+    }
+    allotting_.store(false, sync::seq_cst);
     sync::full_fence();
-    // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
+    // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment. It is
+    // not asked for another one from here: two arenas that take turns at one worker would never come to an end.
     for (arena* a : grown) {
       if (a->has_work(no_isolation, nullptr)) {
-        a->call_somebody(no_isolation, 0);
+        a->call_allotted(no_isolation, 0);
+      } else if (a->workers_.load(sync::relaxed) == 0) {
+        dirty_.store(true, sync::seq_cst);  // its own threads were faster: nobody will come, nor give the share back
       }
       a->drop_reference();
     }

@@ -135,7 +135,8 @@ class resource_manager {
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, arenas outnumber the workers left
 
-  alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
+  alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};  ///< somebody asked for a new allotment
+  sync::atomic<bool> allotting_{false};                               ///< somebody makes one
   std::mutex lock_;
   std::mutex stop_lock_;  ///< one stop_workers() at a time
   std::condition_variable arena_gone_;
