@@ -26,7 +26,7 @@ void write_report(const report& r, const char* path) noexcept {
       total(event::mailbox), total(event::shared_queue), total(event::revoke), total(event::bypass),
       total(event::wakeup));
   const bool to_stderr = std::strcmp(path, "stderr") == 0;
-  const int file = to_stderr ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = to_stderr ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) {
     platform::warn("HOMING_REPORT=%s cannot be written: %s", platform::printable(path).c_str(), std::strerror(errno));
     return;
