@@ -1,6 +1,7 @@
 /// The runtime's report at exit: what all threads counted, as one JSON object in one line.
 ///
-/// Threads: one call, at exit. Errors: a file that cannot be written is said in one line on stderr; nothing else happens.
+/// Threads: one call, at exit. Errors: a file that cannot be written is said in one line on stderr; nothing else
+/// happens.
 #pragma once
 
 #include "observe/counters.hpp"
