@@ -217,9 +217,10 @@ void resource_manager::retire(arena& a, workers_called called) {
 }
 
 void resource_manager::demand_rose(const arena& a) noexcept {
-  // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
-  // another matter, since it may be the first.
-  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed)) {
+  // Thousands of small arenas may wait for a few workers: they need no new allotment each while all workers are busy,
+  // since one that leaves asks for it. A mandatory worker is another matter, since it may be the first.
+  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed) ||
+      available_.load(sync::relaxed) > 0) {
     demand_changed();
   }
 }

@@ -110,6 +110,7 @@ class resource_manager {
   void worker_main(worker& w);
   arena* next_assignment(worker& w);
   arena* find_work(worker& w) noexcept;
+  bool share_lies_idle() noexcept;
   bool reserve(arena& a, unsigned domain) noexcept;
   void unreserve(arena& a, unsigned domain) noexcept;
   worker* pop_idle(unsigned domain) noexcept;

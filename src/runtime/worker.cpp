@@ -148,6 +148,17 @@ arena* resource_manager::find_work(worker& w) noexcept {
   return nullptr;
 }
 
+bool resource_manager::share_lies_idle() noexcept {
+  const std::lock_guard hold(lock_);
+  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    if (a->busy_.load(sync::relaxed) && a->allotted_.load(sync::relaxed) > 0 &&
+        a->workers_.load(sync::relaxed) == 0 && !a->has_work(no_isolation, nullptr)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 arena* resource_manager::next_assignment(worker& w) {
   domain_state& d = domains_[w.domain];
   for (;;) {
@@ -203,6 +214,9 @@ arena* resource_manager::next_assignment(worker& w) {
         found->drop_reference();
       }
       continue;
+    }
+    if (share_lies_idle()) {
+      demand_changed();  // [A9]
     }
     w.parker.park();  // [S5]
     if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
