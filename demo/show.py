@@ -61,7 +61,7 @@ def _table(title: str, head: Row, rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, name in enumerate(head):
         table.add_column(name, justify="left" if i < 2 else "right", no_wrap=i > 1)
     for row in rows:
@@ -80,7 +80,7 @@ def show_tables(verdicts: list[Verdict]) -> None:
           "CPU: the same for CPU time, all threads of the process together.")
     for timed in dict.fromkeys(verdict.program.timed for verdict in verdicts):
         titles = ", ".join(verdict.program.title for verdict in verdicts if verdict.program.timed == timed)
-        print(f"Timed is the {timed}: {titles}.")
+        print(f"Timed: {timed} of {titles}.")
 
     _table("Where Homing ran the tasks, on this machine", _TASKS_HEAD,
            [_tasks_row(verdict, "homing") for verdict in verdicts])
