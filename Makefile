@@ -32,7 +32,7 @@ tidy: build ## the rules about the tree: layers, labels, symbols, headers, words
 
 demo: ## real programs on stock oneTBB and on ours, compared
 	@scripts/setup build demo
-	@scripts/build release
+	@scripts/build release tbb homing_cli
 	@demo/run $(ARGS)
 
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)

@@ -143,7 +143,8 @@ int run(const arguments& args) {
   run_options options;
   app.add_flag("--report", options.report,
                "after the program: a table of where its tasks ran, on stderr;\n"
-               "--report=FILE: the same figures as JSON in FILE, and no table");
+               "--report=FILE: the same figures as JSON in FILE, a line a process,\n"
+               "and no table");
   app.add_option("--steal", options.steal, "whom to steal from: near (default), random or domain")
       ->check(CLI::IsMember({"near", "random", "domain"}));
   app.add_option("--topology", options.topology, "a made-up machine: an hwloc synthetic line, or an XML file");
@@ -180,7 +181,12 @@ int run(const arguments& args) {
   }
   if (!report) return become(program);
   if (options.report == "true") return run_with_table(program);
-  set("HOMING_REPORT", options.report == "stderr" ? options.report : fs::absolute(options.report).string());
+  if (options.report != "stderr") {
+    options.report = fs::absolute(options.report).string();
+    // Each process adds its line; those of an earlier run would be counted too.
+    if (fs::is_regular_file(options.report)) fs::resize_file(options.report, 0);
+  }
+  set("HOMING_REPORT", options.report);
   return become(program);
 }
 

@@ -53,6 +53,11 @@ class Verdict:
         return True if where in self.compared else None
 
     @property
+    def runs(self) -> int:
+        """How many runs had their results compared."""
+        return len(self.compared) + len(self.differing)
+
+    @property
     def ratio(self) -> float | None:
         return statistics.median(self.ratios) if self.ratios else None
 

@@ -84,7 +84,7 @@ def run_once(program: Program, library: Library, inputs: Path, scratch: Path, *,
                 raise Failure(problem)
             library.check_loaded(scratch)
             if report.exists():
-                run.reports.append(json.loads(report.read_text()))
+                run.reports += [json.loads(line) for line in report.read_text().splitlines()]
         run.results = program.results(place)
         # A client that times its work alone, without making its input, says so; that figure is then the run's.
         own = run.results.pop("seconds", None)

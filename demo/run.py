@@ -52,6 +52,7 @@ def _show_topology(homing: Path) -> None:
     status = subprocess.run([str(homing), "topology"]).returncode
     if status != 0:
         sys.exit(f"{homing} topology ended with status {status}")
+    print(flush=True)
 
 
 def main() -> int:
@@ -83,7 +84,8 @@ def main() -> int:
         verdicts.append(verdict)
         _say("")
         result = "ok" if not verdict.problems else "FAILED"
-        print(f"{program.title}: {result}, {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+        print(f"{program.title}: {result}, {verdict.runs} runs compared in {time.monotonic() - start:.0f} s",
+              file=sys.stderr, flush=True)
 
     if arguments.json:
         print(show.as_json(verdicts))

@@ -10,7 +10,7 @@ from programs.base import Program
 Row = list[str]
 # Three tables instead of one, so that each fits a terminal of 80 columns.
 _TIME_HEAD: Row = ["program", "same output", "stock s", "ours s", "ours/stock", "CPU"]
-_TASKS_HEAD: Row = ["program", "same output", "tasks", "home", "near", "far"]
+_TASKS_HEAD: Row = ["program", "same output", "tasks", "at home", "stolen near", "stolen far"]
 
 
 def _counts(counts: Counts | None) -> Row:
@@ -61,7 +61,7 @@ def _table(title: str, head: Row, rows: list[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, name in enumerate(head):
         table.add_column(name, justify="left" if i < 2 else "right", no_wrap=i > 1)
     for row in rows:
@@ -76,18 +76,19 @@ def show_tables(verdicts: list[Verdict]) -> None:
     pairs = max((len(verdict.ratios) for verdict in verdicts), default=0)
     _table(f"Homing against stock oneTBB: medians of {pairs} interleaved pairs", _TIME_HEAD,
            [_time_row(verdict) for verdict in verdicts])
-    print("\nours/stock: time, below 1 is faster than stock (smallest-largest of a pair).\n"
+    print("\nours/stock: ratio of times, the median of all pairs (smallest-largest); below 1, Homing is faster.\n"
           "CPU: the same for CPU time, all threads of the process together.")
-    parts = [f"{verdict.program.title}: {verdict.program.timed}" for verdict in verdicts
-             if verdict.program.timed != Program.timed]
-    print(f"Timed: the {Program.timed}" + (f"; of {', '.join(parts)}" if parts else "") + ".")
+    for timed in dict.fromkeys(verdict.program.timed for verdict in verdicts):
+        titles = ", ".join(verdict.program.title for verdict in verdicts if verdict.program.timed == timed)
+        print(f"Timed: {timed} of {titles}.")
 
     _table("Where Homing ran the tasks, on this machine", _TASKS_HEAD,
            [_tasks_row(verdict, "homing") for verdict in verdicts])
     _table(f'The same on a virtual machine, "{VIRTUAL_MACHINE}"', _TASKS_HEAD,
            [_tasks_row(verdict, "virtual") for verdict in verdicts])
-    print("\nhome: tasks that ran in their home domain; near, far: tasks stolen inside a domain and\n"
-          "across domains; both of the last run.")
+    print("\nat home: tasks that ran in their home domain. Stolen near, far: taken from another thread of the\n"
+          "same domain, of another one. All are counts of one run. The virtual machine's threads share the\n"
+          "real CPUs, so it shows where tasks go, and its times would mean nothing.")
     for verdict in verdicts:
         for problem in verdict.problems:
             print(f"\n{verdict.program.title}: {problem}")
@@ -105,7 +106,7 @@ def as_json(verdicts: list[Verdict]) -> str:
                     "timed": verdict.program.timed,
                     "same_output": verdict.same_output("homing"),
                     "values_compared": verdict.values,
-                    "runs_compared": len(verdict.compared) + len(verdict.differing),
+                    "runs_compared": verdict.runs,
                     "stock_s": verdict.stock_s,
                     "ours_s": verdict.ours_s,
                     "ratios": verdict.ratios,

@@ -25,9 +25,7 @@ std::uint64_t child_state(std::uint64_t state, std::uint64_t child) {
 }
 
 /// Uniform in [0, 1).
-double uniform(std::uint64_t state) {
-  return static_cast<double>(state >> 11) * 0x1.0p-53;
-}
+double uniform(std::uint64_t state) { return static_cast<double>(state >> 11) * 0x1.0p-53; }
 
 struct geometric_tree {
   static constexpr int depth_max = 7;

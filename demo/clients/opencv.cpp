@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   cv::medianBlur(grey, median, 7);
   cv::bilateralFilter(image, bilateral, 9, 40, 40);
   cv::Canny(median, edges, 30, 90);
-  cv::warpAffine(image, turned, cv::getRotationMatrix2D({width / 2.F, height / 2.F}, 17.0, 1.1),
-                 image.size(), cv::INTER_CUBIC);
+  cv::warpAffine(image, turned, cv::getRotationMatrix2D({width / 2.F, height / 2.F}, 17.0, 1.1), image.size(),
+                 cv::INTER_CUBIC);
   const cv::Point2f from[] = {{0, 0}, {1.F * width, 0}, {1.F * width, 1.F * height}, {0, 1.F * height}};
   const cv::Point2f to[] = {
       {0.1F * width, 0}, {0.9F * width, 0.1F * height}, {1.F * width, 1.F * height}, {0, 0.8F * height}};

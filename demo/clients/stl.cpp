@@ -50,12 +50,11 @@ int main(int argc, char** argv) {
   std::stable_sort(par, by_low_byte.begin(), by_low_byte.end(),
                    [](std::uint64_t a, std::uint64_t b) { return (a & 0xff) < (b & 0xff); });
 
-  const std::uint64_t mixed =
-      std::transform_reduce(par, input.begin(), input.end(), std::uint64_t{0}, std::plus<>{},
-                            [](std::uint64_t value) { return (value >> 7) * (value | 1); });
-  const double sum = std::transform_reduce(
-      par, input.begin(), input.end(), 0.0, std::plus<>{},
-      [](std::uint64_t value) { return static_cast<double>(value >> 11) * 0x1p-53; });
+  const std::uint64_t mixed = std::transform_reduce(par, input.begin(), input.end(), std::uint64_t{0}, std::plus<>{},
+                                                    [](std::uint64_t value) { return (value >> 7) * (value | 1); });
+  const double sum =
+      std::transform_reduce(par, input.begin(), input.end(), 0.0, std::plus<>{},
+                            [](std::uint64_t value) { return static_cast<double>(value >> 11) * 0x1p-53; });
 
   words inclusive(count);
   std::inclusive_scan(par, input.begin(), input.end(), inclusive.begin());
@@ -63,8 +62,8 @@ int main(int argc, char** argv) {
   std::exclusive_scan(par, input.begin(), input.end(), exclusive.begin(), seed);
 
   words parted = input;
-  const auto middle = std::partition(par, parted.begin(), parted.end(),
-                                     [](std::uint64_t value) { return value % 3 == 0; });
+  const auto middle =
+      std::partition(par, parted.begin(), parted.end(), [](std::uint64_t value) { return value % 3 == 0; });
   const auto thirds = static_cast<std::uint64_t>(middle - parted.begin());
 
   words repeated = other;
@@ -75,13 +74,12 @@ int main(int argc, char** argv) {
   std::merge(par, sorted.begin(), sorted.end(), repeated.begin(), repeated.end(), merged.begin());
 
   words kept(count);
-  kept.erase(std::copy_if(par, input.begin(), input.end(), kept.begin(),
-                          [](std::uint64_t value) { return (value & 3) == 1; }),
-             kept.end());
+  kept.erase(
+      std::copy_if(par, input.begin(), input.end(), kept.begin(), [](std::uint64_t value) { return (value & 3) == 1; }),
+      kept.end());
 
   const auto largest = std::max_element(par, input.begin(), input.end()) - input.begin();
-  const auto odd = std::count_if(par, input.begin(), input.end(),
-                                 [](std::uint64_t value) { return (value & 1) != 0; });
+  const auto odd = std::count_if(par, input.begin(), input.end(), [](std::uint64_t value) { return (value & 1) != 0; });
 
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 

@@ -43,7 +43,7 @@ class Program(ABC):
 
     name: str
     title: str
-    timed: str = "whole process"
+    timed: str = "the whole process"
 
     @abstractmethod
     def prepare(self, inputs: Path) -> None:

@@ -18,7 +18,7 @@ class Salmon(Program):
 
     name = "salmon"
     title = "salmon"
-    timed = "salmon quant"
+    timed = "the command quant"
 
     def prepare(self, inputs: Path) -> None:
         sequences = data.transcripts(inputs / "transcripts.fasta", seed=SEED, genes=120)

@@ -8,7 +8,7 @@ from results import Results, parse_lines
 
 class Stl(Program):
     name = "stl"
-    title = "C++ execution::par"
+    title = "C++ parallel STL"
     timed = "the algorithms"
 
     def prepare(self, inputs: Path) -> None:

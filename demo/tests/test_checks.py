@@ -100,9 +100,8 @@ class Runs(unittest.TestCase):
         return compare.compare(program, self.empty_library("stock"), self.empty_library("homing"), self.folder,
                                self.folder / "runs", threads=2, pairs=2, say=lambda text: None)
 
-    REPORT = """echo '{"virtual": '$virtual', "domains": '$domains',
-      "tasks": {"executed": 10, "home": 9, "away": 1}, "steals": {"near": 2, "far": 1}}' > $HOMING_REPORT;
-    """
+    REPORT = ("echo '{\"virtual\": '$virtual', \"domains\": '$domains', "
+              "\"tasks\": {\"executed\": 10, \"home\": 9, \"away\": 1}, \"steals\": {\"near\": 2, \"far\": 1}}' > $HOMING_REPORT; ")
     MACHINE = 'virtual=false domains=1; [ -z "$HWLOC_SYNTHETIC" ] || { virtual=true domains=4; }; '
 
     @unittest.skipUnless(shutil.which("g++"), "needs a compiler")

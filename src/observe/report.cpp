@@ -22,11 +22,10 @@ void write_report(const report& r, const char* path) noexcept {
       "},\"mailbox\":%" PRIu64 ",\"shared_queue\":%" PRIu64 ",\"revokes\":%" PRIu64 ",\"bypasses\":%" PRIu64
       ",\"wakeups\":%" PRIu64 "}\n",
       r.version, r.domains, r.made_up ? "true" : "false", r.threads, total(event::home) + total(event::away),
-      total(event::home), total(event::away), total(event::steal_near), total(event::steal_far),
-      total(event::mailbox), total(event::shared_queue), total(event::revoke), total(event::bypass),
-      total(event::wakeup));
+      total(event::home), total(event::away), total(event::steal_near), total(event::steal_far), total(event::mailbox),
+      total(event::shared_queue), total(event::revoke), total(event::bypass), total(event::wakeup));
   const bool to_stderr = std::strcmp(path, "stderr") == 0;
-  const int file = to_stderr ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = to_stderr ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) {
     platform::warn("HOMING_REPORT=%s cannot be written: %s", platform::printable(path).c_str(), std::strerror(errno));
     return;

@@ -1,6 +1,7 @@
-/// The runtime's report at exit: what all threads counted, as one JSON object.
+/// The runtime's report at exit: what all threads counted, as one JSON object in one line.
 ///
-/// Threads: one call, at exit. Errors: a file that cannot be written is said in one line on stderr; nothing else happens.
+/// Threads: one call, at exit. Errors: a file that cannot be written is said in one line on stderr; nothing else
+/// happens.
 #pragma once
 
 #include "observe/counters.hpp"
@@ -15,7 +16,8 @@ struct report {
   std::array<std::uint64_t, static_cast<std::size_t>(event::count_)> totals;
 };
 
-/// Writes to the file `path`, replacing it, or to stderr if `path` is "stderr".
+/// Adds a line to the file `path`, or to stderr if `path` is "stderr". In one write, so that several processes that
+/// were given the same file each get their line.
 void write_report(const report& r, const char* path) noexcept;
 
 }  // namespace homing::observe

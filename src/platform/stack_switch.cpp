@@ -92,8 +92,8 @@ namespace homing::platform {
 stack_memory::stack_memory(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   size_ = (bytes + page - 1) / page * page;
-  void* mapping =
-      mmap(nullptr, size_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* mapping = mmap(nullptr, size_ + page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (mapping == MAP_FAILED) {
     throw std::bad_alloc();
   }
@@ -134,12 +134,12 @@ void stack_context::prepare(const stack_memory& memory, void (*entry)(void*), vo
   *--top = 0;
   *--top = 0;
   *--top = reinterpret_cast<std::uint64_t>(&homing_stack_start);
-  *--top = 0;                                                // rbp
-  *--top = 0;                                                // rbx
-  *--top = reinterpret_cast<std::uint64_t>(this);            // r12: argument
-  *--top = reinterpret_cast<std::uint64_t>(&stack_entry);    // r13: function
-  *--top = 0;                                                // r14
-  *--top = 0;                                                // r15
+  *--top = 0;                                              // rbp
+  *--top = 0;                                              // rbx
+  *--top = reinterpret_cast<std::uint64_t>(this);          // r12: argument
+  *--top = reinterpret_cast<std::uint64_t>(&stack_entry);  // r13: function
+  *--top = 0;                                              // r14
+  *--top = 0;                                              // r15
   std::uint32_t mxcsr = 0;
   std::uint16_t x87 = 0;
   asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));

@@ -11,8 +11,8 @@
 namespace homing::runtime {
 namespace {
 
-/// Read when the library is loaded: a program may change its environment later. One process, one report: the child of
-/// a fork keeps its parent's choice, and the last to end writes last.
+/// Read when the library is loaded: a program may change its environment later. One process, one line: the child of
+/// a fork keeps its parent's choice and adds its own.
 class report_at_exit {
  public:
   report_at_exit() noexcept {

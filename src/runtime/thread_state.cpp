@@ -12,7 +12,7 @@
 
 namespace homing::runtime {
 
-thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 

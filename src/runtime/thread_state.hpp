@@ -68,8 +68,10 @@ struct alignas(sync::cache_line_bytes) thread_state {
   }
 };
 
-/// The calling thread's record, or null before its first call into the runtime.
-extern thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/// The calling thread's record, or null before its first call into the runtime. constinit: without it, each use
+/// would first ask whether the variable has an initializer to run.
+extern constinit thread_local thread_state* this_thread_or_null
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /// Makes the record; noinline so that no caller keeps the address of a thread-local variable over a stack switch.
 [[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);

@@ -14,7 +14,8 @@ void spawn(d1::task& t, d1::task_group_context& ctx, d1::slot_id id) {
   runtime::spawn(runtime::arena_thread(), t, ctx, id);
 }
 
-void execute_and_wait(d1::task& t, d1::task_group_context& t_ctx, d1::wait_context& wait, d1::task_group_context& w_ctx) {
+void execute_and_wait(d1::task& t, d1::task_group_context& t_ctx, d1::wait_context& wait,
+                      d1::task_group_context& w_ctx) {
   runtime::thread_state& thread = runtime::arena_thread();
   runtime::bind_context(thread, t_ctx);
   runtime::task_access::set_context(t, &t_ctx);

@@ -98,6 +98,14 @@ def report(folder):
     seen = homing("run", f"--report={folder}/kept.json", writer)
     check(seen.code == 9 and json.loads((folder / "kept.json").read_text()) == REPORT and seen.err == "",
           "--report=FILE keeps the JSON", seen)
+    two = script(folder / "two", '#!/bin/sh\n"$@"\n"$@"\n')
+    for time in ("first", "second"):
+        seen = homing("run", f"--report={folder}/real.json", "--", two, sys.executable, "-c", ASK)
+        lines = (folder / "real.json").read_text().splitlines()
+        check(seen.code == 0 and [json.loads(line)["tasks"]["executed"] for line in lines] == [0, 0],
+              f"each process on our library adds a line, and none of an earlier run is left: the {time} run", (seen, lines))
+    seen = homing("run", "--report", "--", two, sys.executable, "-c", ASK)
+    check("sums of 2 processes" in seen.err, "a table of both", seen)
     part = script(folder / "part", "#!/bin/sh\necho '{\"domains\":1,\"tasks\":{\"executed\":0}}' > $HOMING_REPORT\n")
     seen = homing("run", "--report", part)
     check(seen.err.count("not measured") == 9 and "nan" not in seen.err, "missing figures are not measured, never 0", seen)
