@@ -171,8 +171,12 @@ void resource_manager::keep_workers(portion& p, pool_of_workers& pool) const noe
 
 void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept {
   // Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
-  // proportion to its CPUs, and among equals from the one with most left. (TBB-NUMA 4.2)
+  // proportion to its CPUs, among equals from one whose worker is there already, then from the one with most left.
+  // (TBB-NUMA 4.2)
   const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
+  const auto is_there = [&](unsigned d) {
+    return p.of->domains_[d].active.load(sync::relaxed) > p.by_domain[d];
+  };
   for (; count != 0 && p.given < p.wanted && pool.left != 0; --count) {
     int best = -1;
     for (unsigned d = 0; d < domain_count_; ++d) {
@@ -183,7 +187,8 @@ void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& po
         const auto b = static_cast<unsigned>(best);
         const std::uint64_t mine = static_cast<std::uint64_t>(p.by_domain[d] + 1) * cpus[b];
         const std::uint64_t its = static_cast<std::uint64_t>(p.by_domain[b] + 1) * cpus[d];
-        if (mine > its || (mine == its && pool.left_by_domain[d] <= pool.left_by_domain[b])) {
+        const auto preference = [&](unsigned x) { return std::pair(is_there(x), pool.left_by_domain[x]); };
+        if (mine > its || (mine == its && preference(d) <= preference(b))) {
           continue;
         }
       }

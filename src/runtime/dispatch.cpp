@@ -98,6 +98,7 @@ class context_waiter {
 
   [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
   [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
 
   rest_result rest(thread_state& t, isolation_tag isolation) {
     if (base_is_recalled(t)) {
@@ -132,6 +133,10 @@ class worker_waiter {
   static constexpr bool takes_resume_as_end = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !t.in->worker_should_leave(t); }
+  // Whoever lowers a limit and then spawns finds it kept: taking the task acquires the new allotment.
+  [[nodiscard]] static bool may_take(const thread_state& t, const task& found) noexcept {
+    return keep_going(t) || task_access::is_resume(found);
+  }
   static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
 };
 
@@ -141,6 +146,7 @@ class coroutine_waiter {
   static constexpr bool takes_resume_as_end = true;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
   static rest_result rest(thread_state& t, isolation_tag isolation) {
     sleep_in_arena(t, isolation, [&] { return base_is_recalled(t); });
     return rest_result::look_again;
@@ -153,6 +159,7 @@ class empty_waiter {
   static constexpr bool takes_resume_as_end = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
   static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
 };
 
@@ -189,6 +196,10 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
     }
     if (found == nullptr && !stack_is_deep(d)) {
       found = take_elsewhere(t, isolation, pace.left());
+    }
+    if (found != nullptr && !waiter.may_take(t, *found)) {
+      t.slot->tasks.push(as_item(*found), make_tag(task_access::isolation(*found), no_slot));
+      break;
     }
     if (found != nullptr) {
       if (counted) {

@@ -107,13 +107,16 @@ void resource_manager::deal(unsigned count) {
 
 void resource_manager::set_allowed_workers(unsigned n) noexcept {
   n = std::min(n, worker_count_max);
+  std::vector<arena*> grown;
   {
     const holder hold(*this);
     allowed_workers_.store(n, sync::relaxed);
     deal(std::max(n, 1U));  // one more than none: mandatory concurrency
     update_available();
+    allot();  // now: what the caller spawns next finds the new limit in force
+    grown = std::exchange(grown_, {});
   }
-  demand_changed();
+  call_for(grown);
 }
 
 void resource_manager::update_available() noexcept {

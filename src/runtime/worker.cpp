@@ -140,10 +140,16 @@ arena* resource_manager::find_work(worker& w) noexcept {
     }
     arena* best = nullptr;
     for (arena* a : served_) {
-      if ((best == nullptr || a->priority_level() < best->priority_level()) &&
-          a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed) &&
-          a->domains_[w.domain].active.load(sync::relaxed) < a->domains_[w.domain].allotted.load(sync::relaxed) &&
-          a->has_work(no_isolation, nullptr) && a->worker_could_enter()) {
+      if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed) || !a->has_work(no_isolation, nullptr) ||
+          !a->worker_could_enter()) {
+        continue;
+      }
+      const arena_domain& here = a->domains_[w.domain];
+      if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
+        if (available() > 0 && a->try_reference()) {
+          grown.push_back(a);  // [A10] it waits for a worker of another domain
+        }
+      } else if (best == nullptr || a->priority_level() < best->priority_level()) {
         best = a;
       }
     }

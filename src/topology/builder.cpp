@@ -255,7 +255,7 @@ class machine_builder {
     for (const node_id node : nodes.ids()) result_->numa_ids_.push_back(static_cast<int>(node));
     std::sort(types.begin(), types.end());
     types.erase(std::unique(types.begin(), types.end()), types.end());
-    if (types.empty()) types.push_back(0);
+    if (types.empty()) types.push_back(-1);  // not known: any, in constraints
   }
 
   void remember_domain(cpu_id cpu, std::size_t d) {

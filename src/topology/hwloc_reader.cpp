@@ -121,16 +121,19 @@ std::map<unsigned, int> home_nodes(const std::vector<hwloc_obj_t>& nodes) {
   return home;
 }
 
-// The kind of each CPU, ascending efficiency; empty if there is only one.
+// The kind of each CPU, ascending efficiency; empty if hwloc cannot tell or cannot rank them.
 std::map<unsigned, int> core_types(hwloc_topology_t topology) {
   std::map<unsigned, int> types;
   const int count = hwloc_cpukinds_get_nr(topology, 0);
-  if (count < 2) return types;
   hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
   for (int kind = 0; cpus != nullptr && kind < count; ++kind) {
     int efficiency = 0;
     if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), cpus, &efficiency, nullptr, nullptr, 0) != 0) {
       continue;
+    }
+    if (efficiency < 0) {
+      types.clear();
+      break;
     }
     for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
       types.emplace(static_cast<unsigned>(cpu), kind);
