@@ -44,17 +44,18 @@ std::optional<std::uint64_t> sum(const std::vector<json>& reports, const char* p
   return total;
 }
 
-std::string text_of(const json& report, const char* key) {
+std::string count_of(const json& report, const char* key, const std::string& one) {
   const auto found = report.find(key);
-  return found != report.end() && found->is_number_unsigned() ? found->dump() : "an unknown number of";
+  if (found == report.end() || !found->is_number_unsigned()) return "an unknown number of " + one + "s";
+  return found->dump() + " " + one + (*found == 1U ? "" : "s");
 }
 
 std::string heading(const std::vector<json>& reports) {
   const json& last = reports.back();
   const auto made_up = last.find("virtual");
   const bool is_virtual = made_up != last.end() && made_up->is_boolean() && made_up->get<bool>();
-  std::string text = fmt::format("homing: {} domains{}, {} threads", text_of(last, "domains"),
-                                 is_virtual ? " of a virtual machine" : "", text_of(last, "threads"));
+  std::string text = fmt::format("homing: {}{}, {}", count_of(last, "domains", "domain"),
+                                 is_virtual ? " of a virtual machine" : "", count_of(last, "threads", "thread"));
   if (reports.size() > 1) text += fmt::format("; sums of {} processes", reports.size());
   return text + '\n';
 }
