@@ -285,8 +285,12 @@ void arena::worker_leaves(unsigned domain) noexcept {
   if (workers_.fetch_sub(1, sync::seq_cst) != 1) {
     return;
   }
-  stand_down();
+  const bool work_left = !stand_down();
   manager_.demand_changed();
+  if (work_left) {
+    // [A10] All who were asked to leave have left, also those who should have stayed.
+    call_somebody(no_isolation, domain);
+  }
 }
 
 namespace {
