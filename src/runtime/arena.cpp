@@ -404,8 +404,12 @@ bool arena::somebody_could_come() const noexcept {
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
+  called_for_.store(home, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
     manager_.demand_rose(*this);
+    if (domains_[home].searchers.load(sync::relaxed) != 0) {
+      return;  // the new allotment has called a worker of that domain already (A8): one is enough
+    }
   } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
              manager_.available() > 0 && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0) {
     // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.

@@ -225,6 +225,7 @@ class arena {
 
   sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
 
+  sync::atomic<unsigned> called_for_{0};  ///< the domain of the newest call: a hint for those who call on its behalf
   sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
