@@ -193,10 +193,15 @@ bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
   }
   const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };
   for (unsigned d = 0; d < domain_count_; ++d) {
+    arena_domain& home = domains_[d];
     if (stay && d != by->domain) {
+      // As take_queued(): a queue that nobody else could serve, and nothing else.
+      if (isolation == no_isolation && !home.queue.empty() && home.allotted.load(sync::relaxed) == 0 &&
+          home.active.load(sync::relaxed) == 0) {
+        return true;
+      }
       continue;
     }
-    arena_domain& home = domains_[d];
     if (isolation == no_isolation && !home.queue.empty()) {
       return true;
     }

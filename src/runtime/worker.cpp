@@ -143,7 +143,7 @@ arena* resource_manager::find_work(worker& w) noexcept {
       if ((best == nullptr || a->priority_level() < best->priority_level()) &&
           a->workers_.load(sync::relaxed) < a->allotted_.load(sync::relaxed) &&
           a->domains_[w.domain].active.load(sync::relaxed) < a->domains_[w.domain].allotted.load(sync::relaxed) &&
-          a->has_work(no_isolation, nullptr) && a->worker_could_enter()) {
+          a->has_work(no_isolation, this_thread_or_null) && a->worker_could_enter()) {
         best = a;
       }
     }
