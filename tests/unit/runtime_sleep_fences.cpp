@@ -85,7 +85,7 @@ TEST(sleep_fences, a_spawn_and_a_thread_that_falls_asleep_in_a_wait) {
 
 /// [S1] of a worker between arenas, [A3] and [S3] on its way there. The master enqueues and takes no part.
 TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
-  constexpr unsigned rounds = 60'000;
+  constexpr unsigned rounds = 200'000;
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
@@ -98,7 +98,7 @@ TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
 
 /// The same with a spawn: the master is in the arena, and its deque has the task.
 TEST(sleep_fences, a_spawn_and_a_worker_that_leaves) {
-  constexpr unsigned rounds = 60'000;
+  constexpr unsigned rounds = 200'000;
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
@@ -113,30 +113,63 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves) {
   });
 }
 
+/// [S1] of a worker, where neither [A3] nor a new demand mends it: another worker stays in the arena with a long task.
+TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
+  constexpr unsigned rounds = 250'000;
+  const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
+  tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
+  std::promise<void> long_begins;
+  std::promise<void> long_ends;
+  arena.enqueue([&] {
+    long_begins.set_value();
+    long_ends.get_future().wait();
+  });
+  long_begins.get_future().wait();
+  mark done;
+  arena.execute([&] {
+    tbb::task_group group;
+    for (unsigned round = 1; round <= rounds; ++round) {
+      group.run([&done, round] { done.set(round); });
+      done.await_round("a spawned task, which the worker that leaves should have seen", round);
+      dawdle(varied(round, 12000));
+    }
+    group.wait();
+  });
+  long_ends.set_value();
+}
+
 /// [S3]: two tasks that need each other. Who pushed the second may have relied on the only thread that searched; that
 /// one takes the first, and must call another for the second.
 TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
-  constexpr unsigned rounds = 15'000;
+  constexpr unsigned rounds = 120'000;
   const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
   tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
   meeting pair;
+  mark single;
   mark done;
-  for (unsigned round = 1; round <= rounds; ++round) {
-    arena.enqueue([&pair, round] { pair.meet(round); });
-    dawdle(varied(round, 300));
-    arena.enqueue([&pair, &done, round] {
-      pair.meet(round);
-      done.set(round);
-    });
-    done.await_round("the second of two tasks that run together", round);
-    dawdle(varied(round, 9000));
-  }
+  arena.execute([&] {
+    tbb::task_group group;
+    for (unsigned round = 1; round <= rounds; ++round) {
+      dawdle(20000);  // both asleep
+      group.run([&single, round] { single.set(round); });
+      single.await_round("a task alone", round);
+      dawdle(varied(round, 4000));  // and only one of them awake
+      group.run([&pair, round] { pair.meet(round); });
+      dawdle(varied(round, 200));
+      group.run([&pair, &done, round] {
+        pair.meet(round);
+        done.set(round);
+      });
+      done.await_round("the second of two tasks that run together", round);
+    }
+    group.wait();
+  });
 }
 
 /// [A2]: of three threads, one stays in an arena of two slots and the others share the second one. All slots are
 /// reserved, so that no worker comes to run what a thread has left for it.
 TEST(sleep_fences, a_freed_slot_and_a_thread_that_waits_for_one) {
-  constexpr unsigned rounds = 100'000;
+  constexpr unsigned rounds = 800'000;
   tbb::task_arena arena(2, 2);
   one_who_stays first(arena);
   meeting start;
@@ -165,7 +198,7 @@ TEST(sleep_fences, a_freed_slot_and_a_worker_that_is_wanted) {
       start.meet(round);
       arena.execute([&] {
         entered.set(round);
-        dawdle(varied(round, 1000));
+        dawdle(varied(round, 8000));
       });
     }
   });
@@ -173,7 +206,7 @@ TEST(sleep_fences, a_freed_slot_and_a_worker_that_is_wanted) {
   for (unsigned round = 1; round <= rounds; ++round) {
     start.meet(round);
     entered.await_round("the visitor", round);
-    dawdle(varied(round, 600));
+    dawdle(varied(7 * round, 6000));
     arena.enqueue([&done, round] { done.set(round); });
     done.await_round("an enqueued task, for which a worker was wanted while no slot was free", round);
   }

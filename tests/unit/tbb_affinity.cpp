@@ -67,15 +67,19 @@ TEST_P(affinity, a_loop_runs_again_where_it_ran_before) {
     const int threads = GetParam().threads;
     loop same(threads);
     std::vector<int> before = same.run();
+    int same_slot = 0;
     int same_node = 0;
     for (int i = 0; i < repetitions; ++i) {
       const std::vector<int> now = same.run();
       for (std::size_t chunk = 0; chunk < now.size(); ++chunk) {
+        same_slot += now[chunk] == before[chunk] ? 1 : 0;
         same_node += node_of(now[chunk]) == node_of(before[chunk]) ? 1 : 0;
       }
       before = now;
     }
-    EXPECT_GE(same_node, repetitions * threads * 9 / 10);
+    // All of them on a machine with nothing else to do; where threads lose their CPUs, some are late for their chunks.
+    EXPECT_GE(same_slot, repetitions * threads * 3 / 4);
+    EXPECT_GE(same_node, repetitions * threads * 3 / 4);
   });
 }
 
