@@ -77,7 +77,7 @@ void resource_manager::call_for(const std::vector<arena*>& grown) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
   for (arena* a : grown) {
     if (a->has_work(no_isolation, nullptr)) {
-      a->call_allotted(no_isolation, 0);
+      a->call_allotted(no_isolation, a->called_for_.load(sync::relaxed));
     }
     a->drop_reference();
   }
@@ -123,7 +123,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       unlist(a);  // its own threads did the work before a worker came
       continue;
     }
-    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0)};
+    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false};
     if (!has_more) {
       keep_workers(p, pool);
     }
@@ -157,6 +157,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
 
 // An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more.
 void resource_manager::keep_workers(portion& p, pool_of_workers& pool) const noexcept {
+  p.cut = true;
   p.wanted = std::min(p.wanted, static_cast<unsigned>(std::max(1, p.of->workers_.load(sync::relaxed))));
   for (unsigned d = 0; d < domain_count_; ++d) {
     const int there = p.of->domains_[d].active.load(sync::relaxed);
@@ -224,6 +225,7 @@ void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers
 void resource_manager::settle(const portion& p) noexcept {
   arena& a = *p.of;
   a.served_in_ = allotment_;
+  a.cut_.store(p.cut, sync::relaxed);
   served_.push_back(&a);
   bool grew = false;  // in some domain: its workers may be the idle ones
   for (unsigned d = 0; d < domain_count_; ++d) {

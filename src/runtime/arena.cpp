@@ -193,10 +193,15 @@ bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
   }
   const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };
   for (unsigned d = 0; d < domain_count_; ++d) {
+    arena_domain& home = domains_[d];
     if (stay && d != by->domain) {
+      // As take_queued(): a queue that nobody else could serve, and nothing else.
+      if (isolation == no_isolation && !home.queue.empty() && home.allotted.load(sync::relaxed) == 0 &&
+          home.active.load(sync::relaxed) == 0) {
+        return true;
+      }
       continue;
     }
-    arena_domain& home = domains_[d];
     if (isolation == no_isolation && !home.queue.empty()) {
       return true;
     }
@@ -400,10 +405,15 @@ bool arena::somebody_could_come() const noexcept {
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
+  called_for_.store(home, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
     manager_.demand_rose(*this);
+    if (domains_[home].searchers.load(sync::relaxed) != 0) {
+      return;  // the new allotment has called a worker of that domain already (A8): one is enough
+    }
   } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
-             manager_.available() > 0 && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0) {
+             manager_.available() > 0 &&
+             (cut_.load(sync::relaxed) || starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
     // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
     manager_.demand_changed();
   }

@@ -225,7 +225,9 @@ class arena {
 
   sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
 
+  sync::atomic<unsigned> called_for_{0};  ///< the domain of the newest call: a hint for those who call on its behalf
   sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
+  sync::atomic<bool> cut_{false};      ///< its share is what it had use for, not what it might get
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 

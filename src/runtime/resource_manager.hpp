@@ -147,6 +147,7 @@ class resource_manager {
     unsigned wanted = 0;
     unsigned given = 0;
     std::vector<int> by_domain;
+    bool cut = false;  ///< wanted less than it may have
   };
   enum class crowd : bool { no, yes };
   void take_newcomers() noexcept;

@@ -140,16 +140,16 @@ arena* resource_manager::find_work(worker& w) noexcept {
     }
     arena* best = nullptr;
     for (arena* a : served_) {
-      if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed) || !a->has_work(no_isolation, nullptr) ||
-          !a->worker_could_enter()) {
+      if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed)) {
         continue;
       }
       const arena_domain& here = a->domains_[w.domain];
       if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
-        if (available() > 0 && a->try_reference()) {
+        if (available() > 0 && a->has_work(no_isolation, nullptr) && a->worker_could_enter() && a->try_reference()) {
           grown.push_back(a);  // [A10] it waits for a worker of another domain
         }
-      } else if (best == nullptr || a->priority_level() < best->priority_level()) {
+      } else if ((best == nullptr || a->priority_level() < best->priority_level()) &&
+                 a->has_work(no_isolation, this_thread_or_null) && a->worker_could_enter()) {
         best = a;
       }
     }

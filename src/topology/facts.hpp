@@ -21,7 +21,7 @@ struct cpu_fact {
   int package;    ///< OS id, -1 if unknown
   int core;       ///< dense number, -1 if unknown: then the CPU is a core of its own
   int l3;         ///< dense number of its L3 cache, -1 if unknown
-  int core_type;  ///< hwloc's CPU kind, ascending efficiency; 0 if all are alike
+  int core_type;  ///< hwloc's CPU kind, ascending efficiency; -1 if not known
   bool allowed;   ///< the description (on this system: the cpuset) lets us use it
 };
 

@@ -209,9 +209,7 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
                           ancestor_id(topology, pu, HWLOC_OBJ_PACKAGE, &hwloc_obj::os_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_CORE, &hwloc_obj::logical_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_L3CACHE, &hwloc_obj::logical_index),
-                          type != types.end() ? type->second
-                          : types.empty()     ? 0
-                                              : -1,
+                          type != types.end() ? type->second : -1,
                           hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0});
   }
   std::sort(facts.cpus.begin(), facts.cpus.end(), [](const auto& a, const auto& b) { return a.id < b.id; });

@@ -53,10 +53,10 @@ TEST(constraints, several_core_types_in_one_number) {
   EXPECT_EQ(m->concurrency({.core_type = types(0b100)}), 0U);
 }
 
-TEST(constraints, cpus_all_alike_are_one_type) {
+TEST(constraints, unknown_core_types_are_any) {
   const auto m = synthetic("node:2 core:2 pu:1");
-  EXPECT_EQ(core_types(*m), (ints{0}));
-  EXPECT_EQ(m->concurrency({.core_type = 0}), 4U);
+  EXPECT_EQ(core_types(*m), (ints{-1}));
+  EXPECT_EQ(m->concurrency({.core_type = -1}), 4U);
 }
 
 TEST(constraints, core_types_without_usable_cpus_are_not_listed) {

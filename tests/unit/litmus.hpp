@@ -1,0 +1,50 @@
+/// Two threads meet again and again, each time at a slightly different distance: the frame of the fences' stress tests.
+#pragma once
+
+#include <thread>
+
+#include "sync/atomic.hpp"
+#include "unit/await.hpp"
+
+namespace homing::testing {
+
+/// Lets two threads begin each round together. Each calls meet() with the same rising number, from 1.
+class meeting {
+ public:
+  void meet(unsigned round) {
+    arrived_.fetch_add(1, sync::seq_cst);
+    // Spins: who has slept arrives late, and late is no race.
+    await_spinning("the other thread of a round", [&] { return arrived_.load(sync::acquire) >= 2 * round; });
+  }
+
+ private:
+  alignas(sync::cache_line_bytes) sync::atomic<unsigned> arrived_{0};
+};
+
+/// For loops that must not pause while there is something to race with, and must not keep the CPU from the other side
+/// where both share one.
+class restlessness {
+ public:
+  /// To be called in each round; gives the CPU away when many in a row have found nothing.
+  void round(bool found) {
+    idle_ = found ? 0 : idle_ + 1;
+    if (idle_ == idle_rounds_max) {
+      idle_ = 0;
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  static constexpr unsigned idle_rounds_max = 3000;
+  unsigned idle_ = 0;
+};
+
+/// Some loads' time, different from round to round, to move one side's instructions through the other's.
+inline void dawdle(unsigned steps) {
+  static const sync::atomic<unsigned> something{0};
+  for (; steps > 0; --steps) {
+    static_cast<void>(something.load(sync::acquire));
+  }
+}
+
+}  // namespace homing::testing

@@ -1,0 +1,77 @@
+/// A test's body in a process of its own: with the environment that it needs, since the library reads it once, and with
+/// the report that the library writes at exit.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace homing::testing {
+
+/// The JSON that HOMING_REPORT asked for; its names are unique.
+class report_text {
+ public:
+  explicit report_text(std::string text) : text_(std::move(text)) {}
+
+  /// The number behind a name. A name that is not there fails the test.
+  [[nodiscard]] std::uint64_t number(const std::string& name) const {
+    const std::size_t at = text_.find('"' + name + "\":");
+    EXPECT_NE(at, std::string::npos) << name << " is not in the report: " << text_;
+    return at == std::string::npos ? 0 : std::strtoull(text_.c_str() + at + name.size() + 3, nullptr, 10);
+  }
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
+
+using environment = std::vector<std::pair<std::string, std::string>>;
+
+/// Runs this very test again in a new process with `variables` in its environment; there, `body` runs, and the process
+/// ends behind it. A failed expectation, a signal or a hang there fails the test here. One call for each test: what is
+/// before it runs in both processes, what is behind it in the first only.
+template <typename Body>
+report_text in_own_process(const environment& variables, Body&& body) {
+  constexpr const char* mark = "HOMING_TEST_OWN_PROCESS";
+  if (std::getenv(mark) != nullptr) {
+    body();
+    std::exit(::testing::Test::HasFailure() ? EXIT_FAILURE : EXIT_SUCCESS);
+  }
+  const ::testing::TestInfo& self = *::testing::UnitTest::GetInstance()->current_test_info();
+  const std::string filter = std::string("--gtest_filter=") + self.test_suite_name() + "." + self.name();
+  const int file = memfd_create("report", 0);
+  EXPECT_GE(file, 0);
+  const std::string report = "/proc/self/fd/" + std::to_string(file);
+  const pid_t child = fork();
+  EXPECT_GE(child, 0) << "fork failed";
+  if (child == 0) {
+    setenv(mark, "1", 1);
+    setenv("HOMING_REPORT", report.c_str(), 1);
+    for (const auto& [name, value] : variables) {
+      setenv(name.c_str(), value.c_str(), 1);
+    }
+    execl("/proc/self/exe", "test", filter.c_str(), "--gtest_brief=1", nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_FALSE(WIFSIGNALED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : 0, 0) << "expectations failed in the test's own process";
+  std::string text(4096, 0);
+  const ssize_t length = pread(file, text.data(), text.size(), 0);
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  close(file);
+  return report_text(text);
+}
+
+/// For machines alone.
+inline environment on_machine(const std::string& topology) { return {{"HOMING_TOPOLOGY", topology}}; }
+
+}  // namespace homing::testing

@@ -1,0 +1,378 @@
+// Who works where: how many workers of each domain the resource manager gives to each arena, on made-up machines, while
+// arenas come, go and change what they want. Each test looks into the manager in a process of its own.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <ostream>
+#include <thread>
+#include <vector>
+
+#include "runtime/arena_access.hpp"
+#include "unit/await.hpp"
+#include "unit/own_process.hpp"
+#include "unit/topology_fixture.hpp"
+#include "unit/worker_threads.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+using homing::runtime::arena_access;
+using homing::testing::await;
+using homing::testing::comes_true;
+using homing::testing::in_own_process;
+using homing::testing::on_machine;
+using homing::topology::testing::fixture_path;
+using counts = std::vector<int>;
+
+/// An arena that always has work: tasks, twice as many as threads, each of which enqueues its successor when it ends, so
+/// that workers may leave at any time. Application threads take no part.
+class busy_arena {
+ public:
+  template <typename... Settings>
+  explicit busy_arena(Settings... settings) : arena_(settings...) {
+    arena_.initialize();
+    const int chains = 2 * arena_.max_concurrency();
+    left_.store(chains, sync::relaxed);
+    for (int i = 0; i < chains; ++i) {
+      go_on();
+    }
+  }
+  ~busy_arena() {
+    over_.store(true, sync::release);
+    // Its workers may all be with arenas of a higher priority; then it is the test that must let those go first.
+    await("the end of an arena's work", [this] { return left_.load(sync::acquire) == 0; });
+  }
+
+  /// Workers of each domain that the arena should have.
+  [[nodiscard]] counts allotted() const {
+    return by_domain([](const homing::runtime::arena_domain& d) { return d.allotted.load(sync::relaxed); });
+  }
+  /// Workers of each domain that are in the arena or on their way.
+  [[nodiscard]] counts present() const {
+    return by_domain([](const homing::runtime::arena_domain& d) { return d.active.load(sync::relaxed); });
+  }
+  /// Waits until both are so.
+  void expect(const counts& expected) const {
+    static_cast<void>(comes_true([&] { return allotted() == expected && present() == expected; }));
+    EXPECT_EQ(allotted(), expected) << "allotted";
+    EXPECT_EQ(present(), expected) << "present";
+  }
+  /// Waits until `count` workers are there, wherever.
+  void expect_total(int count) const {
+    const auto total = [](const counts& c) { return std::accumulate(c.begin(), c.end(), 0); };
+    static_cast<void>(comes_true([&] { return total(allotted()) == count && present() == allotted(); }));
+    EXPECT_EQ(total(allotted()), count) << "allotted";
+    EXPECT_EQ(present(), allotted());
+  }
+  [[nodiscard]] int max_concurrency() const { return arena_.max_concurrency(); }
+
+ private:
+  template <typename Number>
+  counts by_domain(Number&& number) const {
+    homing::runtime::arena& inside = *arena_access::arena_of(arena_);
+    counts result;
+    for (unsigned d = 0; d < inside.domain_count(); ++d) {
+      result.push_back(number(inside.domain(d)));
+    }
+    return result;
+  }
+  void go_on() {
+    arena_.enqueue([this] {
+      if (over_.load(sync::acquire)) {
+        left_.fetch_sub(1, sync::release);
+      } else {
+        // Longer than a look for work: where many threads share a CPU they lose it here, not while they search, which
+        // would keep others from being called.
+        for (int i = 0; i < 3; ++i) {
+          std::this_thread::yield();
+        }
+        go_on();
+      }
+    });
+  }
+
+  tbb::task_arena arena_;
+  sync::atomic<int> left_{0};
+  sync::atomic<bool> over_{false};
+};
+
+using parallelism = tbb::global_control;
+parallelism threads(std::size_t count) { return {parallelism::max_allowed_parallelism, count}; }
+using priority = tbb::task_arena::priority;
+tbb::task_arena::constraints on_node(int node) { return tbb::task_arena::constraints{}.set_numa_id(node); }
+
+// ---- the deal: workers over domains
+
+struct machine_case {
+  std::string topology;
+  counts cpus;  ///< by domain
+  friend void PrintTo(const machine_case& c, std::ostream* out) { *out << c.topology; }
+};
+
+class dealt : public ::testing::TestWithParam<machine_case> {};
+
+/// With k threads a CPU, the application's thread included, each domain has k for each of its CPUs: all of them workers,
+/// but for the one domain in which the application's thread counts.
+TEST_P(dealt, in_proportion_to_the_cpus_of_each_domain) {
+  in_own_process(on_machine(GetParam().topology), [] {
+    const counts& cpus = GetParam().cpus;
+    const int total = std::accumulate(cpus.begin(), cpus.end(), 0);
+    for (const int k : {1, 2, 3}) {
+      const auto limit = threads(static_cast<std::size_t>(k * total));
+      const busy_arena arena(k * total, 1);
+      arena.expect_total(k * total - 1);
+      const counts given = arena.allotted();
+      ASSERT_EQ(given.size(), cpus.size());
+      for (std::size_t d = 0; d < cpus.size(); ++d) {
+        EXPECT_GE(given[d], k * cpus[d] - 1) << "domain " << d << ", " << k << " threads a CPU";
+        EXPECT_LE(given[d], k * cpus[d]) << "domain " << d << ", " << k << " threads a CPU";
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(machines, dealt,
+                         ::testing::Values(machine_case{"node:1 core:4 pu:1", {4}},
+                                           machine_case{"node:2 core:4 pu:1", {4, 4}},
+                                           machine_case{"node:4 core:2 pu:1", {2, 2, 2, 2}},
+                                           machine_case{"node:8 core:1 pu:2", {2, 2, 2, 2, 2, 2, 2, 2}},
+                                           machine_case{fixture_path("unequal"), {4, 2, 1}},
+                                           machine_case{fixture_path("memory_less"), {2, 2, 2}},
+                                           machine_case{fixture_path("memory_tier"), {2, 2}}));
+
+// ---- the allotment: workers over arenas
+
+const homing::testing::environment two_by_four = on_machine("node:2 core:4 pu:1");
+const homing::testing::environment four_by_two = on_machine("node:4 core:2 pu:1");
+
+/// TBB-NUMA 4.2's own example: never four on one domain.
+TEST(allotment, two_arenas_get_two_workers_of_each_domain) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena first(8, 0U);
+    const busy_arena second(8, 0U);
+    first.expect({2, 2});
+    second.expect({2, 2});
+  });
+}
+
+TEST(allotment, arenas_that_come_and_go_keep_each_others_workers_spread) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena first(8, 0U);
+    first.expect({4, 4});
+    {
+      const busy_arena second(8, 0U);
+      first.expect({2, 2});
+      second.expect({2, 2});
+    }
+    first.expect({4, 4});
+    {
+      const busy_arena small(2, 0U);  // wants 2 where the first wants 8: a fifth of the workers, rounded by turns
+      static_cast<void>(comes_true([&] { return small.present() == counts{1, 1} || small.present() == counts{1, 0} ||
+                                                small.present() == counts{0, 1}; }));
+      const counts now = small.present();
+      EXPECT_LE(now[0], 1);
+      EXPECT_LE(now[1], 1);
+      EXPECT_GE(now[0] + now[1], 1);
+    }
+    first.expect({4, 4});
+  });
+}
+
+TEST(allotment, four_domains_share_three_arenas) {
+  in_own_process(four_by_two, [] {
+    const auto limit = threads(13);  // 12 workers, 3 of each domain
+    const busy_arena first(12, 0U);
+    const busy_arena second(12, 0U);
+    const busy_arena third(12, 0U);
+    first.expect({1, 1, 1, 1});
+    second.expect({1, 1, 1, 1});
+    third.expect({1, 1, 1, 1});
+  });
+}
+
+TEST(allotment, an_arena_smaller_than_the_machine_is_spread_too) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena four(4, 0U);
+    four.expect({2, 2});
+  });
+}
+
+// ---- constraints
+
+TEST(allotment, a_node_restricts_an_arena_to_its_domain) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena first(on_node(1), 0U);
+    EXPECT_EQ(first.max_concurrency(), 4);
+    first.expect({0, 4});
+    const busy_arena second(on_node(0), 0U);
+    first.expect({0, 4});
+    second.expect({4, 0});
+  });
+}
+
+TEST(allotment, node_ids_are_the_systems_not_dense) {
+  in_own_process(on_machine(fixture_path("unequal")), [] {
+    const auto limit = threads(8);
+    const busy_arena arena(on_node(2), 0U);
+    EXPECT_EQ(arena.max_concurrency(), 2);
+    arena.expect({0, 2, 0});
+  });
+}
+
+TEST(allotment, a_node_without_memory_gets_its_workers) {
+  in_own_process(on_machine(fixture_path("memory_less")), [] {
+    const auto limit = threads(7);
+    const busy_arena arena(on_node(1), 0U);
+    arena.expect({0, 2, 0});
+  });
+}
+
+TEST(allotment, one_thread_a_core_leaves_half_of_each_domain) {
+  in_own_process(on_machine(fixture_path("l3_groups")), [] {
+    const auto limit = threads(17);
+    const busy_arena arena(tbb::task_arena::constraints{}.set_max_threads_per_core(1), 0U);
+    EXPECT_EQ(arena.max_concurrency(), 8);
+    arena.expect({4, 4});
+  });
+}
+
+TEST(allotment, a_core_type_and_a_limit_of_threads_a_core) {
+  in_own_process(on_machine(fixture_path("hybrid")), [] {
+    const auto limit = threads(9);
+    const auto types = tbb::info::core_types();
+    ASSERT_EQ(types.size(), 2U);
+    {
+      const busy_arena fast(tbb::task_arena::constraints{}.set_core_type(types.back()), 0U);
+      fast.expect({4});
+    }
+    const busy_arena fast_cores(
+        tbb::task_arena::constraints{}.set_core_type(types.back()).set_max_threads_per_core(1), 0U);
+    fast_cores.expect({2});
+  });
+}
+
+TEST(allotment, a_given_concurrency_counts_more_than_the_constraints) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena arena(on_node(1).set_max_concurrency(3), 0U);
+    EXPECT_EQ(arena.max_concurrency(), 3);
+    arena.expect({0, 3});
+  });
+}
+
+// ---- priorities
+
+TEST(allotment, a_higher_priority_takes_all_and_gives_it_back) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena low(8, 0U, priority::low);
+    low.expect({4, 4});
+    {
+      const busy_arena high(8, 0U, priority::high);
+      high.expect({4, 4});
+      low.expect({0, 0});
+    }
+    low.expect({4, 4});
+  });
+}
+
+TEST(allotment, a_lower_priority_gets_what_is_left) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena low(8, 0U, priority::low);
+    std::optional<busy_arena> normal(std::in_place, 4, 0U);
+    std::optional<busy_arena> high(std::in_place, 2, 0U, priority::high);
+    high->expect({1, 1});
+    normal->expect({2, 2});
+    low.expect({1, 1});
+    high.reset();
+    normal->expect({2, 2});
+    low.expect({2, 2});
+    normal.reset();
+    low.expect({4, 4});
+  });
+}
+
+// ---- global_control
+
+TEST(allotment, a_limit_that_is_lowered_and_raised_holds_in_every_domain) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const busy_arena arena(8, 0U);
+    arena.expect({4, 4});
+    {
+      const auto lower = threads(5);
+      arena.expect({2, 2});
+      {
+        const auto none = threads(1);
+        arena.expect_total(1);  // enqueued tasks keep one worker
+      }
+      arena.expect({2, 2});
+    }
+    arena.expect({4, 4});
+  });
+}
+
+TEST(allotment, a_limit_above_the_cpus_deals_more_workers_evenly) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(17);
+    const busy_arena arena(16, 0U);
+    arena.expect({8, 8});
+  });
+}
+
+// ---- who is woken
+
+/// Notes the domain of the worker that ran it.
+class noting_task final : public tbb::detail::d1::task {
+ public:
+  tbb::detail::d1::task* execute(tbb::detail::d1::execution_data&) override {
+    domain = homing::runtime::this_thread().domain;
+    done.store(true, sync::release);
+    return nullptr;
+  }
+  tbb::detail::d1::task* cancel(tbb::detail::d1::execution_data& ed) override { return execute(ed); }
+
+  unsigned domain = ~0U;
+  sync::atomic<bool> done{false};
+};
+
+TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
+  const auto report = in_own_process(four_by_two, [] {
+    constexpr unsigned rounds = 400;
+    constexpr int workers = 8;
+    const auto limit = threads(workers + 1);
+    tbb::task_arena user(8, 0U);
+    user.initialize();
+    {
+      const busy_arena all(8, 0U);  // makes the workers
+      all.expect({2, 2, 2, 2});
+    }
+    homing::runtime::arena& inside = *arena_access::arena_of(user);
+    unsigned at_home = 0;
+    for (unsigned round = 0; round < rounds; ++round) {
+      await("all workers asleep", [&] { return homing::testing::sleeping_workers() == workers; });
+      noting_task task;
+      homing::runtime::task_access::set_context(task, &inside.default_context());
+      homing::runtime::task_access::set_isolation(task, homing::runtime::no_isolation);
+      homing::runtime::task_access::set_address(
+          task, {homing::runtime::no_slot, homing::runtime::no_slot, static_cast<std::uint16_t>(round % 4)});
+      inside.enqueue(task, round % 4);
+      await("the enqueued task", [&] { return task.done.load(sync::acquire); });
+      at_home += task.domain == round % 4 ? 1U : 0U;
+    }
+    EXPECT_EQ(at_home, rounds);
+  });
+  EXPECT_GE(report.number("wakeups"), 400U);
+}
+
+}  // namespace

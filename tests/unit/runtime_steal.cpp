@@ -1,0 +1,143 @@
+// Whom a thief robs, by HOMING_STEAL: one worker in each domain; all but one have a task to be stolen and are busy, and
+// the last one looks for work. Made-up machines, each test in a process of its own.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <mutex>
+#include <vector>
+
+#include "runtime/resource_manager.hpp"
+#include "unit/await.hpp"
+#include "unit/own_process.hpp"
+#include "unit/topology_fixture.hpp"
+#include "unit/worker_threads.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+using homing::runtime::resource_manager;
+using homing::testing::await;
+using domains = std::vector<unsigned>;
+
+unsigned domain_here() { return homing::runtime::this_thread().domain; }
+
+/// The domains of the robbed, in the order in which a thief of domain `thief` came to them; of tasks that their own
+/// workers ran in the end, nothing.
+class robbery {
+ public:
+  explicit robbery(unsigned thief) : thief_(thief) {}
+
+  domains run() {
+    workers_ = static_cast<int>(resource_manager::current().domain_count());
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                    static_cast<std::size_t>(workers_) + 1);
+    tbb::task_arena arena(workers_, 0);
+    for (int i = 0; i < workers_; ++i) {
+      arena.enqueue([this] { take_part(); });
+    }
+    await("the thief's end of work", [this] {
+      return ended() || (victims_ready_.load() == workers_ - 1 && homing::testing::sleeping_workers() == 1);
+    });
+    over_.store(true);
+    await("the victims' end", [this] { return victims_done_.load() == workers_ - 1; });
+    return robbed_;
+  }
+
+ private:
+  bool ended() {
+    const std::lock_guard hold(lock_);
+    return static_cast<int>(robbed_.size()) == workers_ - 1;
+  }
+  void take_part() {
+    here_.fetch_add(1);
+    await("one worker of each domain", [this] { return here_.load() == workers_; });
+    const unsigned mine = domain_here();
+    if (mine == thief_) {
+      await("tasks to steal", [this] { return victims_ready_.load() == workers_ - 1; });
+      return;  // and looks for work
+    }
+    tbb::task_group group;
+    group.run([this, mine] {
+      if (domain_here() != mine) {
+        EXPECT_EQ(domain_here(), thief_);
+        const std::lock_guard hold(lock_);
+        robbed_.push_back(mine);
+      }
+    });
+    victims_ready_.fetch_add(1);
+    await("the end", [this] { return over_.load(); });
+    group.wait();
+    victims_done_.fetch_add(1);
+  }
+
+  const unsigned thief_;
+  int workers_ = 0;
+  sync::atomic<int> here_{0};
+  sync::atomic<int> victims_ready_{0};
+  sync::atomic<int> victims_done_{0};
+  sync::atomic<bool> over_{false};
+  std::mutex lock_;
+  domains robbed_;
+};
+
+/// All others, as the machine has them from near to far.
+domains from_near_to_far(unsigned thief) {
+  domains result;
+  for (const auto d : homing::topology::current().nearest_first(static_cast<homing::topology::domain_index>(thief))) {
+    if (static_cast<unsigned>(d) != thief) {
+      result.push_back(static_cast<unsigned>(d));
+    }
+  }
+  return result;
+}
+
+using homing::testing::in_own_process;
+using homing::topology::testing::fixture_path;
+
+constexpr const char* four_nodes = "node:4 core:1 pu:1";
+
+TEST(steal, near_goes_outwards_from_every_domain) {
+  const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "near"}}, [] {
+    for (unsigned thief = 0; thief < 4; ++thief) {
+      EXPECT_EQ(robbery(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
+    }
+  });
+  EXPECT_EQ(report.number("far"), 12U);
+  EXPECT_EQ(report.number("near"), 0U);
+}
+
+/// Domain 1 is at 30 from domain 0 and at 15 from 2; 2 at 20 from 0 and at 15 from 1; 0 at 20 from both, so that the next
+/// higher index decides.
+TEST(steal, near_obeys_distances_that_differ_by_direction) {
+  in_own_process({{"HOMING_TOPOLOGY", fixture_path("memory_less")}}, [] {
+    EXPECT_EQ(robbery(0).run(), (domains{1, 2}));
+    EXPECT_EQ(robbery(1).run(), (domains{2, 0}));
+    EXPECT_EQ(robbery(2).run(), (domains{1, 0}));
+  });
+}
+
+TEST(steal, domain_stays_at_home) {
+  const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "domain"}}, [] {
+    for (unsigned thief = 0; thief < 4; ++thief) {
+      EXPECT_EQ(robbery(thief).run(), domains{}) << "a thief of domain " << thief;
+    }
+  });
+  EXPECT_EQ(report.number("far"), 0U);
+}
+
+/// Each of three must be the first one once: a thousand thieves who choose at random do not miss one.
+TEST(steal, random_has_no_favourite) {
+  in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "random"}}, [] {
+    bool first_was[4] = {};
+    for (int i = 0; i < 1000 && !(first_was[1] && first_was[2] && first_was[3]); ++i) {
+      const domains robbed = robbery(0).run();
+      ASSERT_EQ(robbed.size(), 3U);
+      first_was[robbed.front()] = true;
+    }
+    EXPECT_TRUE(first_was[1] && first_was[2] && first_was[3]);
+  });
+}
+
+}  // namespace
