@@ -93,7 +93,7 @@ class HOMING_API snapshot {
   [[nodiscard]] std::optional<domain_index> domain_of(cpu_id cpu) const noexcept;
   /// The node that the domain's memory comes from, by OS id.
   [[nodiscard]] node_id memory_id(domain_index domain) const noexcept;
-  /// The number of different nodes that the domains' memory comes from; 1 means that placement has no choice.
+  /// Nodes whose memory this process may use, tiers included; 1 means that placement has no choice.
   [[nodiscard]] unsigned memory_node_count() const noexcept;
 
   /// Firmware's figure: 10 is local, 255 unreachable; from x to y and back may differ. It sorts; it is no latency.
