@@ -104,6 +104,8 @@ enum class refusal_cause {
   busy,              ///< the kernel holds the page, for example for I/O (EBUSY)
   not_mapped,        ///< the range has a hole, or pages without access
   bad_node,          ///< the kernel has no such node for us (EINVAL, ENODEV)
+  not_touched,       ///< the page is not there yet, and no policy could be set that would place it later
+  not_attempted,     ///< on_refusal::fail stopped before it, or took its policy back
   elsewhere          ///< nobody refused, but the page is on another node
 };
 
@@ -152,6 +154,7 @@ inline constexpr std::size_t mapping_count_max = 4096;
 /// Memory whose policy this object set, and resets: recycled memory must not keep an old one.
 ///
 /// Ownership: of the policy, never of the memory. End it, or release() it, before the memory is unmapped.
+///            On a virtual machine also of the range's entries in the book: they end with it.
 /// Threads: like a container.
 class [[nodiscard]] HOMING_API placed_range {
  public:
@@ -280,8 +283,8 @@ template <class Dist, std::ranges::contiguous_range R>
 [[nodiscard]] HOMING_API page_census where(memory_range range);
 
 /// Deals the pages of a range over nodes by turns, those that are there and those to come (MPOL_INTERLEAVE). Without a
-/// list: all nodes that have memory and CPUs for this process. Named nodes may be memory tiers. Every page on one of
-/// the nodes counts as placed. `options.how`: copying deals pages over the nodes' domains, so it takes no tier.
+/// list: all nodes that have memory and CPUs for this process. Named nodes may be memory tiers. Pages that are there go
+/// by their address, so that calling again moves nothing; the kernel deals later ones at a phase of its own.
 HOMING_API placed_range interleave(memory_range range, std::span<const node_index> nodes = {},
                                    const placement_options& options = {});
 
