@@ -84,6 +84,17 @@ std::vector<address_range> huge_units(platform::page_calls& calls, address_range
   };
   const std::size_t huge = calls.huge_page_bytes();
   const std::size_t page = calls.page_bytes();
+  // Stretches that may be huge pages: those without a page missing.
+  const auto cut_full = [&](address_range asked) {
+    const auto contents = calls.contents(asked);
+    for (address at = asked.first; at < asked.last; at += huge) {
+      const auto first = contents ? contents->begin() + static_cast<std::ptrdiff_t>((at - asked.first) / page)
+                                  : std::vector<bool>::const_iterator();
+      const bool is_full = !contents || std::find(first, first + static_cast<std::ptrdiff_t>(huge / page), false) ==
+                                            first + static_cast<std::ptrdiff_t>(huge / page);
+      if (is_full) cut({at, at + huge}, huge);
+    }
+  };
   for (const platform::mapping& m : mappings) {
     if (m.page_bytes > page) {
       cut(m.range, m.page_bytes);
@@ -98,7 +109,7 @@ std::vector<address_range> huge_units(platform::page_calls& calls, address_range
       if (const auto known = calls.huge_ranges(asked)) {
         for (const address_range& r : *known) cut({round_down(r.first, huge), r.last}, huge);
       } else {
-        cut(asked, huge);
+        cut_full(asked);
       }
     }
   }

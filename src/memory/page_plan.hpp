@@ -32,7 +32,7 @@ struct page_plan {
 [[nodiscard]] platform::address_range pages_of(const memory_range& range, std::size_t page_bytes, const char* function);
 
 /// The units larger than a page that overlap `pages`, ascending: hugetlbfs, and transparent huge pages. Where the
-/// kernel does not tell which, every aligned stretch of a mapping that has transparent huge pages counts as one.
+/// kernel does not tell which, every aligned stretch without a missing page, of a mapping that has some, counts as one.
 [[nodiscard]] std::vector<platform::address_range> huge_units(platform::page_calls& calls,
                                                               platform::address_range pages,
                                                               const std::vector<platform::mapping>& mappings);

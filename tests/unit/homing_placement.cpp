@@ -37,7 +37,7 @@ void expect_placed(std::span<unsigned char> bytes, std::size_t whole_pages, cons
     EXPECT_TRUE(placed.ok());
     EXPECT_TRUE(r.complete()) << r.describe();
     EXPECT_EQ(r.asked, whole_pages);
-    EXPECT_EQ(r.moved, 0U);
+    EXPECT_EQ(enforce(d, bytes, {.how = how}).report().moved, 0U) << "again";
     EXPECT_FALSE(r.is_virtual || r.by_copying || r.one_node);
     expect_adds_up(r);
     const verification v = verify(d, bytes);

@@ -31,6 +31,7 @@ class own_memory {
     const auto start = reinterpret_cast<std::uintptr_t>(room_);
     auto* const at = reinterpret_cast<void*>((start + align) / align * align);
     data_ = ::mmap(at, bytes_, PROT_READ | PROT_WRITE, kind | MAP_FIXED, file, 0);
+    if (is_there()) ::madvise(data_, bytes_, MADV_NOHUGEPAGE);  // a test that wants huge pages asks for them
   }
   own_memory(const own_memory&) = delete;
   own_memory& operator=(const own_memory&) = delete;
