@@ -1,4 +1,4 @@
 /// Marks what libhoming.so offers; everything else in it is hidden.
 #pragma once
 
-#define HOMING_API __attribute__((visibility("default")))
+#define HOMING_API [[gnu::visibility("default")]]

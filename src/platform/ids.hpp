@@ -1,11 +1,11 @@
-/// The numbers by which the operating system names a CPU and a NUMA node.
+/// The numbers by which the operating system names a CPU and a NUMA node: the public types.
 #pragma once
+
+#include <homing/ids.hpp>
 
 namespace homing::platform {
 
-/// OS id of a logical CPU, as in /sys/devices/system/cpu/cpuN. Sparse; -1 is "unknown".
-enum class cpu_id : int {};
-/// OS id of a NUMA node, as in /sys/devices/system/node/nodeN. Sparse; -1 is "unknown".
-enum class node_id : int {};
+using homing::cpu_id;
+using homing::node_id;
 
 }  // namespace homing::platform

@@ -31,7 +31,7 @@ bool smaller_wins(std::size_t parameter) noexcept { return parameter == global_c
 std::size_t default_of(std::size_t parameter) {
   switch (parameter) {
     case global_control::max_allowed_parallelism:
-      return topology::current().default_concurrency();
+      return topology::process_machine().default_concurrency();
     case global_control::thread_stack_size:
       return default_stack_bytes;
     default:

@@ -44,7 +44,7 @@ void resource_manager::replace_after_fork() {
 }
 
 resource_manager::resource_manager()
-    : machine_(topology::current()),
+    : machine_(topology::process_machine()),
       domain_count_(static_cast<unsigned>(machine_.domains().size())),
       default_concurrency_(machine_.default_concurrency()),
       steal_(platform::env_choice<steal_policy>(

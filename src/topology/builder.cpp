@@ -54,6 +54,8 @@ class machine_builder {
     bind_domains();
     measure_distances();
     order_neighbours();
+    describe_nodes();
+    gather_attributes();
     fill_places();
     set_concurrency();
     return {std::move(result_)};
@@ -235,6 +237,48 @@ class machine_builder {
     }
   }
 
+  void describe_nodes() {
+    const int count = static_cast<int>(facts_.nodes.size());
+    result_->distances_known_ = !facts_.distances.empty();
+    for (int i = 0; i < count; ++i) {
+      const node_fact& fact = item(facts_.nodes, i);
+      const bool usable = item(memory_usable_, i);
+      const bool has_cpus =
+          std::any_of(facts_.cpus.begin(), facts_.cpus.end(), [&](const cpu_fact& cpu) { return cpu.node == i; });
+      const int nearest = usable ? i : memory_for(i);
+      node made{.id = fact.id,
+                .memory = usable            ? node_memory::usable
+                          : fact.has_memory ? node_memory::forbidden
+                                            : node_memory::absent,
+                .memory_bytes = fact.has_memory ? fact.memory_bytes : 0,
+                .cpus = {},
+                .is_tier = !has_cpus && fact.has_memory,
+                .nearest_memory = static_cast<node_index>(nearest)};
+      for (const cpu_fact* cpu : usable_) {
+        if (cpu->node == i) made.cpus.push_back(cpu->id);
+      }
+      result_->nodes_.push_back(std::move(made));
+      for (int to = 0; to < count; ++to) result_->node_distances_.push_back(node_distance(i, to));
+    }
+  }
+
+  // Of several figures for the same CPUs, the one that was given for the fewest.
+  void gather_attributes() {
+    std::vector<const attribute_fact*> facts;
+    for (const attribute_fact& fact : facts_.attributes) facts.push_back(&fact);
+    std::stable_sort(facts.begin(), facts.end(), [](auto* a, auto* b) { return a->from.size() < b->from.size(); });
+    for (std::size_t d = 0; d < result_->domains_.size(); ++d) {
+      const cpu_id cpu = result_->domains_[d].cpus.front();
+      for (const attribute_fact* fact : facts) {
+        const auto from = static_cast<domain_index>(d);
+        const auto to = static_cast<node_index>(fact->node);
+        if (!std::binary_search(fact->from.begin(), fact->from.end(), cpu)) continue;
+        if (!result_->attribute(fact->what, from, to))
+          result_->attributes_.push_back({fact->what, from, to, fact->value});
+      }
+    }
+  }
+
   void fill_places() {
     platform::id_set<node_id> nodes;
     std::vector<int>& types = result_->core_type_ids_;
@@ -295,7 +339,7 @@ read_result build(const machine_facts& facts, domain_kind kind, const given_limi
 }
 
 read_result read(const source& from) {
-  facts_result facts = read_facts(from.from, from.text);
+  facts_result facts = read_facts(from.from, from.text, from.wanted);
   if (!facts.error.empty()) return {nullptr, std::move(facts.error), facts.who};
   if (from.about == source::claim::this_system) facts.value.this_system = true;
   return build(facts.value, from.kind, from.limits);

@@ -47,19 +47,21 @@ std::shared_ptr<const machine> one_domain() {
   if (mask.mask.empty()) mask.mask.add(cpu_id{0});
   machine_facts facts;
   facts.this_system = true;
-  facts.nodes.push_back({node_id{0}, true, true});
+  facts.nodes.push_back({node_id{0}, true, true, 0});
   for (const cpu_id cpu : mask.mask.ids()) facts.cpus.push_back({cpu, 0, -1, -1, -1, 0, true});
   given_limits given;
   given.mask = mask.mask;
   return build(facts, domain_kind::node, given).value;
 }
 
-std::shared_ptr<const machine> read_environment() {
+std::shared_ptr<const machine> read_environment(source::figures figures) {
   constexpr const char* mask_only = "one domain with the CPUs of the affinity mask";
   const std::vector<named_source> asked = sources_of_environment();
   bool hidden = false;  // hwloc would come back with a description that we have refused
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    read_result made_up = read(asked[i].from);
+    source from = asked[i].from;
+    from.wanted = figures;
+    read_result made_up = read(from);
     if (made_up.value) return std::move(made_up.value);
     const std::string_view variable = asked[i].variable;
     hidden = hidden || (variable != "HOMING_TOPOLOGY" && made_up.who == refused_by::homing);
@@ -71,7 +73,7 @@ std::shared_ptr<const machine> read_environment() {
     platform::refuse_env(asked[i].variable, asked[i].from.text, expected.c_str(), next);
   }
   if (hidden) return one_domain();
-  read_result real = read({.kind = kind_of_environment()});
+  read_result real = read({.kind = kind_of_environment(), .wanted = figures});
   if (real.value) return std::move(real.value);
   platform::warn("can't read this machine's topology (%s); using %s", platform::printable(real.error).c_str(),
                  mask_only);
@@ -80,7 +82,7 @@ std::shared_ptr<const machine> read_environment() {
 
 // Never freed: threads may still ask while static objects are destroyed. Out of memory ends the
 // program here: nothing can run without a machine.
-const machine& current() noexcept {
+const machine& process_machine() noexcept {
   static const machine* const snapshot = [] {
     alignas(std::shared_ptr<const machine>) static std::byte place[sizeof(std::shared_ptr<const machine>)];
     return (new (place) std::shared_ptr<const machine>(read_environment()))->get();

@@ -27,7 +27,7 @@ struct named_source {
 /// Reads the first machine that the environment asks for and that can be read, with one line on
 /// stderr for each that can't; else this computer; if that fails as well, says so and takes the CPUs
 /// of the mask as one domain. Never null.
-[[nodiscard]] std::shared_ptr<const machine> read_environment();
+[[nodiscard]] std::shared_ptr<const machine> read_environment(source::figures figures = source::figures::none);
 
 /// A machine without hwloc: one node with the CPUs that this process may use.
 [[nodiscard]] std::shared_ptr<const machine> one_domain();

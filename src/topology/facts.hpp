@@ -11,8 +11,9 @@ namespace homing::topology {
 
 struct node_fact {
   node_id id;
-  bool has_memory;  ///< true for all nodes of a description that gives no sizes
-  bool allowed;     ///< the description lets us use its memory
+  bool has_memory;             ///< true for all nodes of a description that gives no sizes
+  bool allowed;                ///< the description lets us use its memory
+  std::uint64_t memory_bytes;  ///< 0 if unknown or none
 };
 
 struct cpu_fact {
@@ -25,12 +26,21 @@ struct cpu_fact {
   bool allowed;   ///< the description (on this system: the cpuset) lets us use it
 };
 
+/// A figure of a node's memory, as some CPUs see it.
+struct attribute_fact {
+  memory_attribute what;
+  int node;                  ///< place in machine_facts::nodes
+  std::vector<cpu_id> from;  ///< ascending
+  std::uint64_t value;
+};
+
 struct machine_facts {
   std::vector<node_fact> nodes;     ///< ascending by id; at least one
   std::vector<cpu_fact> cpus;       ///< ascending by id; at least one
   std::vector<unsigned> distances;  ///< row-major over nodes, from x to; empty if unknown
-  bool this_system = false;         ///< its ids are this computer's
-  bool made_up = false;             ///< described by a text or file, not read from the kernel
+  std::vector<attribute_fact> attributes{};
+  bool this_system = false;  ///< its ids are this computer's
+  bool made_up = false;      ///< described by a text or file, not read from the kernel
 };
 
 struct [[nodiscard]] facts_result {
@@ -40,7 +50,7 @@ struct [[nodiscard]] facts_result {
 };
 
 /// Reads a description with hwloc. Threads: any (each call has a topology of its own).
-facts_result read_facts(source::origin from, const std::string& text);
+facts_result read_facts(source::origin from, const std::string& text, source::figures figures = source::figures::none);
 
 /// Cuts the facts to what `given` (or the kernel, where nothing is given) allows, and forms domains.
 read_result build(const machine_facts& facts, domain_kind kind, const given_limits& given);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "topology/facts.hpp"
+#include "topology/memory_attributes.hpp"
 
 namespace homing::topology {
 namespace {
@@ -69,7 +70,7 @@ std::string problem_of(source::origin from, const std::string& text) {
 }
 
 // Loads a topology, or says why hwloc can't.
-std::string load(hwloc_topology_t topology, source::origin from, const std::string& text) {
+std::string load(hwloc_topology_t topology, source::origin from, const std::string& text, source::figures figures) {
   if (from == source::origin::synthetic && hwloc_topology_set_synthetic(topology, text.c_str()) != 0) {
     return "not a synthetic description";
   }
@@ -81,7 +82,9 @@ std::string load(hwloc_topology_t topology, source::origin from, const std::stri
   // The x86 component binds this thread to every CPU in turn, to learn what Linux has told already.
   hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   // Disallowed CPUs and nodes stay in, so that we can say what was cut.
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS);
+  const unsigned long no_figures =
+      figures == source::figures::none ? static_cast<unsigned long>(HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS) : 0UL;
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | no_figures);
   if (hwloc_topology_load(topology) == 0) return "";
   return from == source::origin::real ? errno_text("hwloc can't read this machine") : "hwloc can't read it";
 }
@@ -195,7 +198,7 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
   for (hwloc_obj_t node : nodes) {
     facts.nodes.push_back({static_cast<node_id>(static_cast<int>(node->os_index)),
                            !sizes_known || node->attr->numanode.local_memory > 0,
-                           hwloc_bitmap_isset(allowed_nodes, node->os_index) != 0});
+                           hwloc_bitmap_isset(allowed_nodes, node->os_index) != 0, node->attr->numanode.local_memory});
   }
   facts.distances = read_distances(topology, nodes);
 
@@ -218,7 +221,7 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
 
 }  // namespace
 
-facts_result read_facts(source::origin from, const std::string& text) {
+facts_result read_facts(source::origin from, const std::string& text, source::figures figures) {
   if (auto error = problem_of(from, text); !error.empty()) {
     // A file that can't be opened is none for hwloc either.
     struct stat info {};
@@ -228,8 +231,9 @@ facts_result read_facts(source::origin from, const std::string& text) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {{}, errno_text("hwloc can't start"), refused_by::hwloc};
   const topology_handle topology(raw);
-  if (auto error = load(raw, from, text); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  if (auto error = load(raw, from, text, figures); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
   facts_result result{flatten(raw, from)};
+  if (figures == source::figures::all) result.value.attributes = read_attributes(raw, result.value.nodes);
   if (result.value.cpus.empty() || result.value.nodes.empty()) {
     result.error = "it describes no CPU";
     result.who = refused_by::homing;

@@ -1,20 +1,14 @@
-/// The names of a domain, a NUMA node and a CPU, as types.
+/// The names of a domain, a NUMA node and a CPU: the public types.
 #pragma once
 
-#include <cstdint>
-
-#include "platform/ids.hpp"
+#include <homing/ids.hpp>
 
 namespace homing::topology {
 
-/// A domain of this process's machine: dense, 0..count-1, in the order of machine::domains().
-enum class domain_index : std::uint32_t {};
-/// OS id of a NUMA node: what people see and type.
-using platform::node_id;
-/// OS id of a logical CPU of the described machine.
-using platform::cpu_id;
-
-/// A domain's place in an array.
-[[nodiscard]] constexpr std::uint32_t to_index(domain_index d) noexcept { return static_cast<std::uint32_t>(d); }
+using homing::cpu_id;
+using homing::domain_index;
+using homing::node_id;
+using homing::node_index;
+using homing::to_index;
 
 }  // namespace homing::topology

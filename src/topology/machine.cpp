@@ -25,6 +25,14 @@ std::optional<domain_index> machine::domain_of_cpu(cpu_id cpu) const noexcept {
   return static_cast<domain_index>(domain_of_real_cpu_[at]);
 }
 
+std::optional<std::uint64_t> machine::attribute(memory_attribute what, domain_index from,
+                                                node_index to) const noexcept {
+  for (const attribute_value& known : attributes_) {
+    if (known.what == what && known.from == from && known.to == to) return known.value;
+  }
+  return std::nullopt;
+}
+
 template <class F>
 void machine::for_each_match(const constraints_query& query, F&& f) const {
   const cpu_place* previous = nullptr;

@@ -1,7 +1,10 @@
 /// The machine as this process may use it: domains, their CPUs, and how far apart they are.
 #pragma once
 
+#include <homing/topology.hpp>
+
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,8 +19,6 @@ namespace homing::topology {
 struct machine_facts;  // what hwloc says, before any cut: topology/facts.hpp
 struct source;         // where to read from: topology/source.hpp
 
-enum class domain_kind { node, l3, socket };
-
 /// A set of CPUs that share one mailbox.
 struct domain {
   node_id node;                                ///< the node its CPUs belong to; of a socket with several, the lowest
@@ -27,6 +28,16 @@ struct domain {
   std::vector<std::vector<cpu_id>> l3_groups;  ///< `cpus` by shared L3; one group if none is known
   bool has_memory;                             ///< false: `node` has no memory, or none that we may use
   int package;                                 ///< OS id of the socket, -1 if unknown
+};
+
+/// A NUMA node, whether or not it has a domain.
+struct node {
+  node_id id;
+  node_memory memory;
+  std::uint64_t memory_bytes;  ///< 0 if absent or unknown
+  std::vector<cpu_id> cpus;    ///< CPUs this process may use, ascending
+  bool is_tier;                ///< memory, and no CPU of the machine
+  node_index nearest_memory;   ///< itself, or the nearest node whose memory is usable; itself if none is
 };
 
 /// oneTBB's task_arena::constraints without max_concurrency; -1 means any.
@@ -88,6 +99,16 @@ class machine {
   /// and for a CPU that this process was not allowed to use when the snapshot was taken.
   [[nodiscard]] std::optional<domain_index> domain_of_cpu(cpu_id cpu) const noexcept;
 
+  /// All nodes, ascending by OS id. Never empty.
+  [[nodiscard]] std::span<const node> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] unsigned distance(node_index from, node_index to) const noexcept {
+    return node_distances_[to_index(from) * nodes_.size() + to_index(to)];
+  }
+  [[nodiscard]] bool distances_known() const noexcept { return distances_known_; }
+  /// A figure of `to`'s memory seen from `from`. Only of a machine that was read with its figures: source::figures.
+  [[nodiscard]] std::optional<std::uint64_t> attribute(memory_attribute what, domain_index from,
+                                                       node_index to) const noexcept;
+
   // --- for oneTBB's info:: and constraints ---
   /// OS ids of nodes with usable CPUs, ascending. Never empty.
   [[nodiscard]] std::span<const int> numa_ids() const noexcept { return numa_ids_; }
@@ -119,7 +140,18 @@ class machine {
   template <class F>
   void for_each_match(const constraints_query& query, F&& f) const;
 
+  struct attribute_value {
+    memory_attribute what;
+    domain_index from;
+    node_index to;
+    std::uint64_t value;
+  };
+
   std::vector<domain> domains_;
+  std::vector<node> nodes_;
+  std::vector<unsigned> node_distances_;  // row-major, from x to
+  std::vector<attribute_value> attributes_;
+  bool distances_known_ = false;
   std::vector<unsigned> distances_;                // row-major, from x to
   std::vector<domain_index> nearest_;              // row-major
   std::vector<cpu_place> places_;                  // by core, then by CPU
@@ -137,6 +169,6 @@ class machine {
 /// The process's machine, read on first use as the environment says (docs/guide/machine.md: HOMING_TOPOLOGY,
 /// HOMING_DOMAIN, HWLOC_SYNTHETIC, HWLOC_XMLFILE) and never again. Lives until the process ends.
 /// Threads: any. Errors: none. If hwloc fails, one domain with the process's mask, and one warning.
-[[nodiscard]] const machine& current() noexcept;
+[[nodiscard]] const machine& process_machine() noexcept;
 
 }  // namespace homing::topology

@@ -27,11 +27,16 @@ struct source {
     as_hwloc_says,  ///< made-up machines are virtual, unless HWLOC_THISSYSTEM=1
     this_system     ///< its ids are this computer's: limits apply
   };
+  enum class figures {
+    none,  ///< what the scheduler needs
+    all    ///< also what firmware says of each memory's bandwidth and latency: a file of sysfs each
+  };
   origin from = origin::real;
   std::string text{};  ///< the line or the file's path; unused for `real`
   domain_kind kind = domain_kind::node;
   claim about = claim::as_hwloc_says;
   given_limits limits{};
+  figures wanted = figures::none;
 };
 
 /// Who could not use a description. hwloc obeys its own variables whenever it reads the real

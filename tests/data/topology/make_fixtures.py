@@ -6,6 +6,7 @@ is attached memory. Usage: make_fixtures.py [FOLDER]
 """
 import itertools
 import pathlib
+import re
 import sys
 
 
@@ -46,7 +47,23 @@ def write(obj, numbers, above, cpus=None, extra=""):
     return text + "</object>\n"
 
 
-def machine(*children, distances=None, kinds=(), allowed_cpus=None, allowed_nodes=None):
+MEMORY_FLAGS = {"Bandwidth": 5, "Latency": 6}  # hwloc: higher or lower first, and an initiator needed
+
+
+def memory_attributes(text, figures):
+    """`figures`: kind -> [(node, CPUs that see it so, MiB/s or ns)]; `text` has the nodes' numbers."""
+    number = {int(os_id): n for os_id, n in re.findall(r'type="NUMANode" os_index="(\d+)".*?gp_index="(\d+)"', text)}
+    result = ""
+    for kind, values in figures.items():
+        result += f'<memattr name="{kind}" flags="{MEMORY_FLAGS[kind]}">\n'
+        for target, cpus, value in values:
+            result += (f'<memattr_value target_obj_gp_index="{number[target]}" target_obj_type="NUMANode" '
+                       f'value="{value}" initiator_cpuset="{mask(cpus)}"/>\n')
+        result += "</memattr>\n"
+    return result
+
+
+def machine(*children, distances=None, kinds=(), figures=None, allowed_cpus=None, allowed_nodes=None):
     root = ("Machine", 0, *children)
     extra = (f' allowed_cpuset="{mask(pus(root) if allowed_cpus is None else allowed_cpus)}"'
              f' allowed_nodeset="{mask(nodes(root) if allowed_nodes is None else allowed_nodes)}"')
@@ -58,6 +75,7 @@ def machine(*children, distances=None, kinds=(), allowed_cpus=None, allowed_node
         text += (f'<distances2 type="NUMANode" nbobjs="{len(ids)}" kind="5" name="NUMALatency" indexing="os">\n'
                  f'<indexes length="{len(names)}">{names}</indexes>\n'
                  f'<u64values length="{len(values)}">{values}</u64values>\n</distances2>\n')
+    text += memory_attributes(text, figures or {})
     for cpus, efficiency in kinds:
         text += f'<cpukind cpuset="{mask(cpus)}" forced_efficiency="{efficiency}"/>\n'
     return text + "</topology>\n"
@@ -89,7 +107,9 @@ FIXTURES = {
         node(2, 4096, "alone"),
         ("Package", 0, node(0), node(3, 512), *cores(0, 1)),
         ("Package", 1, node(1), *cores(2, 3)),
-        distances=([0, 1, 2, 3], [[10, 20, 24, 10], [20, 10, 24, 20], [24, 24, 10, 24], [10, 20, 24, 10]])),
+        distances=([0, 1, 2, 3], [[10, 20, 24, 10], [20, 10, 24, 20], [24, 24, 10, 24], [10, 20, 24, 10]]),
+        figures={"Bandwidth": [(0, [0, 1], 100000), (1, [2, 3], 50000), (2, [0, 1], 17600), (3, [0, 1], 400000)],
+                 "Latency": [(0, [0, 1], 90), (0, [2, 3], 140), (2, [0, 1], 279), (2, [2, 3], 364)]}),
     # Socket 1 belongs to no node at all.
     "node_left_out": machine(
         ("Package", 0, node(0), *cores(0, 1)),

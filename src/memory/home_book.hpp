@@ -1,0 +1,40 @@
+/// Where pages would be on a machine that does not exist: written down by enforce(), read by verify() and where().
+#pragma once
+
+#include <homing/ids.hpp>
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "platform/mappings.hpp"
+
+namespace homing::memory {
+
+/// Threads: any. Errors: std::bad_alloc.
+class home_book {
+ public:
+  static constexpr int not_written = -2;  ///< page_locations::unknown
+
+  /// The pages from `first` on get these nodes (OS ids); negative ones keep what they have.
+  void write(platform::address first, std::size_t page_bytes, std::span<const int> node);
+  void forget(platform::address_range range);
+  /// The node of each page, or not_written.
+  [[nodiscard]] std::vector<int> read(platform::address_range range, std::size_t page_bytes) const;
+
+ private:
+  struct entry {
+    platform::address last;
+    int node;
+  };
+  void erase(platform::address_range range);  // under lock_
+
+  mutable std::mutex lock_;
+  std::map<platform::address, entry> entries_;  // by first address; they don't overlap
+};
+
+/// The process's.
+[[nodiscard]] home_book& process_home_book();
+
+}  // namespace homing::memory

@@ -1,0 +1,275 @@
+/// The public functions of <homing/placement.hpp>: what is asked, of this kernel or of the book.
+#include <homing/placement.hpp>
+#include <homing/topology.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "memory/home_book.hpp"
+#include "memory/page_locations.hpp"
+#include "memory/page_plan.hpp"
+#include "memory/placer.hpp"
+#include "platform/page_calls.hpp"
+
+namespace homing {
+
+// The only way into a placed_range.
+struct placed_range_access {
+  static placed_range make(placement_report report, bool ok, platform::address_range held, bool is_virtual) {
+    placed_range result;
+    result.report_ = std::move(report);
+    result.ok_ = ok;
+    result.held_ = {reinterpret_cast<std::byte*>(held.first), held.bytes(), is_virtual};
+    return result;
+  }
+};
+
+namespace {
+
+using memory::home_target;
+using memory::later_policy;
+using memory::page_locations;
+using memory::page_plan;
+using platform::address_range;
+
+platform::page_calls& calls() noexcept { return platform::kernel_page_calls(); }
+
+std::vector<home_target> targets_of_domains(const topology::snapshot& machine) {
+  std::vector<home_target> targets;
+  for (const topology::domain_info& d : machine.domains()) targets.push_back({machine.at(d.memory_node).id, d.index});
+  return targets;
+}
+
+home_target target_of_node(const topology::snapshot& machine, node_index node) {
+  for (const topology::domain_info& d : machine.domains()) {
+    if (d.memory_node == node) return {machine.at(node).id, d.index};
+  }
+  return {machine.at(node).id, std::nullopt};
+}
+
+void check_homes(const page_plan& plan, std::size_t target_count, const char* function) {
+  for (const int home : plan.home) {
+    detail::expects(home < 0 || static_cast<std::size_t>(home) < target_count, function,
+                    "the distribution names a domain that the current machine does not have");
+  }
+}
+
+struct request {
+  const topology::snapshot& machine;
+  address_range pages;
+  std::span<const home_target> targets;
+  later_policy later;
+  const placement_options& options;
+};
+
+// A made-up machine: what would be, written down.
+placed_range write_down(const request& r, const page_plan& plan) {
+  placement_report report;
+  report.is_virtual = true;
+  report.mixed = plan.mixed;
+  report.grain_bytes = plan.grain_bytes;
+  const std::vector<int> before = memory::process_home_book().read(r.pages, plan.page_bytes);
+  std::vector<int> node(plan.size(), -1);
+  for (std::size_t p = 0; p < plan.size(); ++p) {
+    report.edge += plan.home[p] == page_plan::edge;
+    report.without_home += plan.home[p] == page_plan::no_home;
+    if (plan.home[p] < 0) continue;
+    node[p] = to_number(r.targets[static_cast<std::size_t>(plan.home[p])].node);
+    ++report.asked;
+    ++report.placed;
+    report.moved += before[p] >= 0 && before[p] != node[p];
+  }
+  memory::process_home_book().write(plan.first, plan.page_bytes, node);
+  return placed_range_access::make(report, true, r.pages, true);
+}
+
+placed_range one_node_is_enough(address_range pages) {
+  placement_report report;
+  report.one_node = true;
+  report.asked = report.placed = pages.bytes() / page_bytes();
+  return placed_range_access::make(report, true, {}, false);
+}
+
+// Nothing to choose, and nobody asked for a particular way.
+bool is_idle(const topology::snapshot& machine, const placement_options& options) noexcept {
+  return machine.memory_node_count() == 1 && !machine.is_virtual() && options.how == means::automatic;
+}
+
+placed_range carry_out(const request& r, const std::vector<platform::mapping>& mappings, const page_plan& plan,
+                       const char* function) {
+  check_homes(plan, r.targets.size(), function);
+  if (r.machine.is_virtual()) return write_down(r, plan);
+  memory::placer placer(calls(), r.machine, plan, mappings, r.targets, r.later, r.options);
+  auto [report, ok, held] = placer.run();
+  return placed_range_access::make(std::move(report), ok, held, false);
+}
+
+// The plan, with the pages really in use; a made-up machine has none.
+page_plan plan_for(const detail::run_source& runs, const memory_range& range, std::size_t element_bytes,
+                   address_range pages, const topology::snapshot& machine,
+                   const std::vector<platform::mapping>& mappings) {
+  std::vector<address_range> units;
+  if (!machine.is_virtual()) units = memory::huge_units(calls(), pages, mappings);
+  return memory::make_plan(runs, range, element_bytes, pages, page_bytes(), units);
+}
+
+std::vector<platform::mapping> mappings_for(const topology::snapshot& machine, address_range pages) {
+  if (machine.is_virtual() || pages.bytes() == 0) return {};
+  return calls().mappings(pages);
+}
+
+// A whole range with one home.
+constexpr piece run_to_first(const void*, std::size_t position, std::size_t last) {
+  return {position, last, domain_index{0}};
+}
+
+placed_range to_one(const memory_range& range, const home_target& target, const placement_options& options) {
+  const topology::snapshot machine = topology::current();
+  const address_range pages = memory::pages_of(range, page_bytes(), "localize");
+  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  const auto mappings = mappings_for(machine, pages);
+  const page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
+  return carry_out({machine, pages, {&target, 1}, later_policy::at_home, options}, mappings, plan, "localize");
+}
+
+page_locations look(const topology::snapshot& machine, address_range pages,
+                    const std::vector<platform::mapping>& mappings, std::span<const int> owner) {
+  if (!machine.is_virtual()) return memory::locate(calls(), pages, mappings, owner);
+  page_locations locations;
+  locations.node = memory::process_home_book().read(pages, page_bytes());
+  locations.source = page_source::book;
+  return locations;
+}
+
+}  // namespace
+
+std::size_t page_bytes() noexcept { return calls().page_bytes(); }
+
+namespace detail {
+
+placed_range enforce(const run_source& runs, memory_range range, std::size_t element_bytes,
+                     const placement_options& options) {
+  const topology::snapshot machine = topology::current();
+  const address_range pages = memory::pages_of(range, page_bytes(), "enforce");
+  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  const auto mappings = mappings_for(machine, pages);
+  const page_plan plan = plan_for(runs, range, element_bytes, pages, machine, mappings);
+  const std::vector<home_target> targets = targets_of_domains(machine);
+  return carry_out({machine, pages, targets, later_policy::at_home, options}, mappings, plan, "enforce");
+}
+
+verification verify(const run_source& runs, memory_range range, std::size_t element_bytes) {
+  const topology::snapshot machine = topology::current();
+  const address_range pages = memory::pages_of(range, page_bytes(), "verify");
+  const auto mappings = mappings_for(machine, pages);
+  const page_plan plan = plan_for(runs, range, element_bytes, pages, machine, mappings);
+  check_homes(plan, machine.domains().size(), "verify");
+  const page_locations locations = look(machine, pages, mappings, plan.home);
+  verification result;
+  result.source = locations.source;
+  result.mixed = plan.mixed;
+  for (std::size_t p = 0; p < plan.size(); ++p) {
+    result.edge += plan.home[p] == page_plan::edge;
+    result.without_home += plan.home[p] == page_plan::no_home;
+  }
+  for (const topology::domain_info& d : machine.domains()) {
+    const auto is_of_domain = [&](std::size_t p) { return plan.home[p] == static_cast<int>(to_index(d.index)); };
+    page_census census = memory::count_pages(locations, is_of_domain);
+    if (census.pages == 0) continue;
+    const node_id node = machine.at(d.memory_node).id;
+    result.asked += census.pages;
+    result.untouched += census.untouched;
+    result.unknown += census.unknown;
+    result.at_home += census.on(node);
+    result.away += census.pages - census.untouched - census.unknown - census.on(node);
+    result.homes.push_back({d.index, node, std::move(census)});
+  }
+  return result;
+}
+
+}  // namespace detail
+
+page_census where(memory_range range) {
+  const topology::snapshot machine = topology::current();
+  const address_range pages = memory::pages_of(range, page_bytes(), "where");
+  const auto mappings = mappings_for(machine, pages);
+  const std::vector<int> one_owner(pages.bytes() / page_bytes(), 0);
+  return memory::count_pages(look(machine, pages, mappings, one_owner), [](std::size_t) { return true; });
+}
+
+placed_range localize(memory_range range, domain_index home, const placement_options& options) {
+  const topology::snapshot machine = topology::current();
+  detail::expects(to_index(home) < machine.domains().size(), "localize", "the current machine has no such domain");
+  return to_one(range, {machine.memory_id(home), home}, options);
+}
+
+placed_range localize(memory_range range, node_index home, const placement_options& options) {
+  const topology::snapshot machine = topology::current();
+  detail::expects(to_index(home) < machine.nodes().size(), "localize", "the current machine has no such node");
+  return to_one(range, target_of_node(machine, home), options);
+}
+
+placed_range interleave(memory_range range, std::span<const node_index> nodes, const placement_options& options) {
+  const topology::snapshot machine = topology::current();
+  const address_range pages = memory::pages_of(range, page_bytes(), "interleave");
+  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  std::vector<home_target> targets;
+  for (const node_index node : nodes) {
+    detail::expects(to_index(node) < machine.nodes().size(), "interleave", "the current machine has no such node");
+    targets.push_back(target_of_node(machine, node));
+  }
+  for (const topology::node_info& n : machine.nodes()) {
+    const bool is_default = nodes.empty() && n.memory == topology::node_memory::usable && !n.cpus.empty();
+    if (is_default) targets.push_back(target_of_node(machine, n.index));
+  }
+  // No node has both: then those that the domains' memory comes from.
+  if (targets.empty()) targets.push_back({machine.memory_id(domain_index{0}), domain_index{0}});
+  const auto mappings = mappings_for(machine, pages);
+  page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
+  // By turns, unit by unit; by address, so that the same page gets the same node again.
+  for (std::size_t p = 0; p < plan.size();) {
+    if (plan.home[p] < 0) {
+      ++p;
+      continue;
+    }
+    std::size_t end = p + 1;
+    while (end < plan.size() && !plan.begins_unit[end]) ++end;
+    const std::size_t turn = plan.address_of(p) / ((end - p) * plan.page_bytes) % targets.size();
+    for (; p < end; ++p) plan.home[p] = static_cast<int>(turn);
+  }
+  return carry_out({machine, pages, targets, later_policy::interleaved, options}, mappings, plan, "interleave");
+}
+
+placed_range::placed_range(placed_range&& other) noexcept
+    : held_(std::exchange(other.held_, {})), report_(std::move(other.report_)), ok_(other.ok_) {}
+
+placed_range& placed_range::operator=(placed_range&& other) noexcept {
+  if (this != &other) {
+    reset();
+    held_ = std::exchange(other.held_, {});
+    report_ = std::move(other.report_);
+    ok_ = other.ok_;
+  }
+  return *this;
+}
+
+placed_range::~placed_range() { reset(); }
+
+void placed_range::release() noexcept { held_ = {}; }
+
+int placed_range::reset() noexcept {
+  const span_of_bytes held = std::exchange(held_, {});
+  if (held.bytes == 0) return 0;
+  const auto first = reinterpret_cast<platform::address>(held.address);
+  if (held.is_virtual) {
+    memory::process_home_book().forget({first, first + held.bytes});
+    return 0;
+  }
+  return calls().set_policy({first, first + held.bytes}, platform::policy_mode::system_default, {},
+                            platform::existing_pages::leave);
+}
+
+}  // namespace homing

@@ -1,0 +1,198 @@
+/// The calls, made for real. Raw, because libnuma answers for the machine, not for the sandbox around us.
+#include "platform/page_calls.hpp"
+
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+
+#include "platform/cpu_set.hpp"
+#include "platform/files.hpp"
+
+namespace homing::platform {
+namespace {
+
+constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; younger than some C libraries
+
+// PAGEMAP_SCAN of Linux 6.7, younger than Debian 12's headers: linux/fs.h of that kernel.
+struct scan_region {
+  std::uint64_t start, end, categories;
+};
+struct scan_request {
+  std::uint64_t size, flags, start, end, walk_end, regions, region_count, page_count_max;
+  std::uint64_t category_inverted, category_mask, category_any_of_mask, return_mask;
+};
+constexpr std::uint64_t page_is_huge = 1U << 6;
+constexpr unsigned long pagemap_scan = _IOWR('f', 16, scan_request);
+
+class file_handle {
+ public:
+  explicit file_handle(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  file_handle(const file_handle&) = delete;
+  file_handle& operator=(const file_handle&) = delete;
+  ~file_handle() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+int errno_of(long result) noexcept { return result >= 0 ? 0 : errno; }
+
+int number_of(policy_mode mode) noexcept {
+  switch (mode) {
+    case policy_mode::preferred:
+      return MPOL_PREFERRED;
+    case policy_mode::bind:
+      return MPOL_BIND;
+    case policy_mode::interleave:
+      return MPOL_INTERLEAVE;
+    case policy_mode::system_default:
+      break;
+  }
+  return MPOL_DEFAULT;
+}
+
+long call_move_pages(std::span<const address> pages, const int* nodes, std::span<int> status) noexcept {
+  return ::syscall(SYS_move_pages, 0, pages.size(), pages.data(), nodes, status.data(), MPOL_MF_MOVE);
+}
+
+void* pointer(address a) noexcept { return reinterpret_cast<void*>(a); }
+
+line_source lines_of(std::ifstream& file) {
+  return [&file](std::string& line) { return static_cast<bool>(std::getline(file, line)); };
+}
+
+class kernel_calls final : public page_calls {
+ public:
+  std::size_t page_bytes() const noexcept override {
+    static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return bytes;
+  }
+
+  std::size_t huge_page_bytes() const noexcept override {
+    static const std::size_t bytes = [] {
+      const auto text = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+      return text ? static_cast<std::size_t>(std::strtoull(text->c_str(), nullptr, 10)) : 0;
+    }();
+    return bytes;
+  }
+
+  int set_policy(address_range range, policy_mode mode, const node_set& nodes,
+                 existing_pages existing) noexcept override {
+    const auto mask = nodes.words();
+    // The raw call reads one bit less than it is told: bits + 1.
+    const unsigned long bits = mask.empty() ? 0 : mask.size() * sizeof(unsigned long) * CHAR_BIT + 1;
+    const unsigned flags = existing == existing_pages::move ? MPOL_MF_MOVE : 0U;
+    return errno_of(::syscall(SYS_mbind, range.first, range.bytes(), number_of(mode),
+                              mask.empty() ? nullptr : mask.data(), bits, flags));
+  }
+
+  // A positive answer is the number of pages that could not be moved; their status tells.
+  int move_pages(std::span<const address> pages, std::span<const node_id> to, std::span<int> status) noexcept override {
+    static_assert(sizeof(node_id) == sizeof(int));
+    return errno_of(call_move_pages(pages, reinterpret_cast<const int*>(to.data()), status));
+  }
+
+  int query_pages(std::span<const address> pages, std::span<int> status) noexcept override {
+    return errno_of(call_move_pages(pages, nullptr, status));
+  }
+
+  int populate(address_range range) noexcept override {
+    return errno_of(::madvise(pointer(range.first), range.bytes(), populate_write));
+  }
+
+  int drop(address_range range) noexcept override {
+    return errno_of(::madvise(pointer(range.first), range.bytes(), MADV_DONTNEED));
+  }
+
+  void restore(address to, const std::byte* from, std::size_t bytes) noexcept override {
+    std::memcpy(pointer(to), from, bytes);
+  }
+
+  int mark(address_range range, bool marked) noexcept override {
+    return errno_of(::madvise(pointer(range.first), range.bytes(), marked ? MADV_DONTDUMP : MADV_DODUMP));
+  }
+
+  int bind_thread(const cpu_set& cpus) noexcept override {
+    try {
+      return set_affinity(0, cpus).error_number;
+    } catch (...) {
+      return ENOMEM;
+    }
+  }
+
+  std::vector<mapping> mappings(address_range range) override {
+    std::ifstream file("/proc/self/smaps");
+    return parse_smaps(lines_of(file), range);
+  }
+
+  std::optional<std::vector<numa_mapping>> numa_maps(address_range range) override {
+    std::ifstream file("/proc/self/numa_maps");
+    if (!file) return std::nullopt;
+    return parse_numa_maps(lines_of(file), range.last);
+  }
+
+  // Bits 63 (present) and 62 (swapped) of each page's word; frame numbers, which need privileges, are not used.
+  std::optional<std::vector<bool>> contents(address_range range) override {
+    const file_handle pagemap("/proc/self/pagemap");
+    const std::size_t count = range.bytes() / page_bytes();
+    std::vector<bool> result;
+    result.reserve(count);
+    std::vector<std::uint64_t> words(std::min<std::size_t>(count, 8192));
+    while (result.size() < count) {
+      const std::size_t wanted = std::min(words.size(), count - result.size());
+      const auto offset = static_cast<off_t>((range.first / page_bytes() + result.size()) * sizeof(std::uint64_t));
+      const ssize_t got = ::pread(pagemap.fd(), words.data(), wanted * sizeof(std::uint64_t), offset);
+      if (got < static_cast<ssize_t>(sizeof(std::uint64_t))) return std::nullopt;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(std::uint64_t); ++i) {
+        result.push_back(words[i] >> 62 != 0);
+      }
+    }
+    return result;
+  }
+
+  std::optional<std::vector<address_range>> huge_ranges(address_range range) override {
+    const file_handle pagemap("/proc/self/pagemap");
+    std::vector<address_range> result;
+    std::vector<scan_region> regions(256);
+    for (address at = range.first; at < range.last;) {
+      scan_request request{};
+      request.size = sizeof request;
+      request.start = at;
+      request.end = range.last;
+      request.regions = reinterpret_cast<std::uintptr_t>(regions.data());
+      request.region_count = regions.size();
+      request.category_mask = page_is_huge;
+      request.return_mask = page_is_huge;
+      const int count = ::ioctl(pagemap.fd(), pagemap_scan, &request);
+      if (count < 0) return std::nullopt;
+      for (const scan_region& r : std::span(regions).first(static_cast<std::size_t>(count))) {
+        result.push_back({r.start, r.end});
+      }
+      if (request.walk_end <= at) break;
+      at = request.walk_end;
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+page_calls& kernel_page_calls() noexcept {
+  static kernel_calls calls;
+  return calls;
+}
+
+}  // namespace homing::platform

@@ -1,0 +1,223 @@
+/// A kernel with several memory nodes, in a few lines: policies, moves and first touch over a range of address space.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "platform/page_calls.hpp"
+
+namespace homing::testing {
+
+using platform::address;
+using platform::address_range;
+
+class fake_kernel : public platform::page_calls {
+ public:
+  static constexpr int untouched = -1;
+  static constexpr std::size_t page = 4096;
+  static constexpr std::size_t huge = 16 * page;  // small, so that tests can be
+
+  struct page_state {
+    int node = untouched;
+    platform::policy_mode mode = platform::policy_mode::system_default;
+    platform::node_set nodes{};
+    int stuck = 0;  ///< errno that moving it gives
+    bool hole = false;
+    bool marked = false;
+  };
+
+  /// Of `count` pages, on an address that is aligned to `huge`. The memory is real, for copying.
+  explicit fake_kernel(std::size_t count) : pages(count), size_((count + 16) * page + huge) {
+    raw_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const auto start = reinterpret_cast<address>(raw_);
+    first = (start + huge - 1) / huge * huge;
+  }
+  ~fake_kernel() override { ::munmap(raw_, size_); }
+
+  // --- what a test sets and sees; nobody else is running then ---
+  std::vector<page_state> pages;
+  address first = 0;
+  std::vector<std::size_t> huge_first;  ///< pages that begin a transparent huge page, multiples of 16
+  bool tells_huge = true;
+  platform::mapping kind{.range = {}, .readable = true, .writable = true, .may_mark = true};  ///< of the whole range
+  int mbind_errno = 0;
+  int move_errno = 0;  ///< of move_pages, query and move
+  int populate_errno = 0;
+  int drop_errno = 0;
+  int bind_errno = 0;
+  std::optional<std::size_t> free_on_1;  ///< pages that node 1 still has
+  std::size_t mapping_limit = 1 << 20;
+  std::size_t mbind_calls = 0;
+  std::size_t move_calls = 0;
+  std::size_t moved_addresses = 0;
+  std::vector<int> copied_by;  ///< nodes of the threads that restored
+
+  [[nodiscard]] std::byte* bytes() const { return reinterpret_cast<std::byte*>(first); }
+  [[nodiscard]] std::vector<int> nodes() const {
+    std::vector<int> result;
+    for (const page_state& p : pages) result.push_back(p.node);
+    return result;
+  }
+  /// A thread of `here` touches pages.
+  void touch(std::size_t from, std::size_t to, int here) {
+    for (std::size_t p = from; p < to; ++p) {
+      if (pages[p].node != untouched) continue;
+      const std::vector<node_id> allowed = pages[p].nodes.ids();
+      const bool interleaved = pages[p].mode == platform::policy_mode::interleave;
+      pages[p].node = allowed.empty() ? here : to_number(allowed[interleaved ? (p + 1) % allowed.size() : 0]);
+    }
+  }
+
+  // --- page_calls ---
+  std::size_t page_bytes() const noexcept override { return page; }
+  std::size_t huge_page_bytes() const noexcept override { return huge; }
+
+  int set_policy(address_range range, platform::policy_mode mode, const platform::node_set& nodes,
+                 platform::existing_pages existing) noexcept override {
+    ++mbind_calls;
+    if (mbind_errno != 0) return mbind_errno;
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) {
+      if (pages[p].hole) return EFAULT;
+      pages[p].mode = mode;
+      pages[p].nodes = nodes;
+      const bool moves = existing == platform::existing_pages::move && pages[p].node != untouched;
+      if (moves && !nodes.contains(node_id{pages[p].node})) static_cast<void>(move_one(p, to_number(nodes.ids()[0])));
+    }
+    return mapping_count() > mapping_limit ? ENOMEM : 0;
+  }
+
+  int move_pages(std::span<const address> at, std::span<const node_id> to, std::span<int> status) noexcept override {
+    ++move_calls;
+    if (move_errno != 0) return move_errno;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      ++moved_addresses;
+      const std::size_t p = index(at[i]);
+      status[i] = pages[p].node == untouched ? -ENOENT : move_one(p, to_number(to[i]));
+    }
+    return 0;
+  }
+
+  int query_pages(std::span<const address> at, std::span<int> status) noexcept override {
+    if (move_errno != 0) return move_errno;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const page_state& p = pages[index(at[i])];
+      status[i] = p.node != untouched ? p.node : i % 2 == 0 ? -ENOENT : -EFAULT;  // newer and older kernels
+    }
+    return 0;
+  }
+
+  int populate(address_range range) noexcept override {
+    if (populate_errno == 0) touch(index(range.first), index(range.last), here_);
+    return populate_errno;
+  }
+  int drop(address_range range) noexcept override {
+    const std::lock_guard hold(lock_);
+    if (drop_errno != 0) return drop_errno;
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) pages[p].node = untouched;
+    std::memset(reinterpret_cast<void*>(range.first), 0, range.bytes());
+    return 0;
+  }
+  void restore(address to, const std::byte* from, std::size_t count) noexcept override {
+    const std::lock_guard hold(lock_);
+    std::memcpy(reinterpret_cast<void*>(to), from, count);
+    touch(index(to), index(to + count), here_);
+    copied_by.push_back(here_);
+  }
+  int mark(address_range range, bool marked) noexcept override {
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) pages[p].marked = marked;
+    return 0;
+  }
+  /// CPU n is of node n / 2.
+  int bind_thread(const platform::cpu_set& cpus) noexcept override {
+    if (bind_errno == 0) here_ = static_cast<int>(cpus.ids().front()) / 2;
+    return bind_errno;
+  }
+
+  std::vector<platform::mapping> mappings(address_range range) override {
+    std::vector<platform::mapping> result;
+    for (const auto& [from, to] : stretches()) {
+      platform::mapping m = kind;
+      m.range = {first + from * page, first + to * page};
+      m.huge_bytes = huge_first.empty() ? 0 : huge;
+      if (m.range.first < range.last && m.range.last > range.first) result.push_back(m);
+    }
+    return result;
+  }
+  std::optional<std::vector<platform::numa_mapping>> numa_maps(address_range) override {
+    std::vector<platform::numa_mapping> result;
+    for (const auto& [from, to] : stretches()) {
+      platform::numa_mapping m{first + from * page, {}};
+      for (int node = 0; node < 8; ++node) {
+        const auto on = static_cast<std::size_t>(std::count_if(pages.begin() + static_cast<std::ptrdiff_t>(from),
+                                                               pages.begin() + static_cast<std::ptrdiff_t>(to),
+                                                               [&](const page_state& p) { return p.node == node; }));
+        if (on > 0) m.bytes_on.emplace_back(node_id{node}, on * page);
+      }
+      result.push_back(m);
+    }
+    return result;
+  }
+  std::optional<std::vector<bool>> contents(address_range range) override {
+    std::vector<bool> result;
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) result.push_back(pages[p].node != untouched);
+    return result;
+  }
+  std::optional<std::vector<address_range>> huge_ranges(address_range range) override {
+    if (!tells_huge) return std::nullopt;
+    std::vector<address_range> result;
+    for (const std::size_t p : huge_first) {
+      const address_range unit{first + p * page, first + p * page + huge};
+      if (unit.first < range.last && unit.last > range.first) result.push_back(unit);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(address a) const { return (a - first) / page; }
+
+  // A page of a huge page takes all of it along.
+  int move_one(std::size_t p, int node) {
+    if (pages[p].node == node) return node;
+    if (pages[p].stuck != 0) return -pages[p].stuck;
+    if (node == 1 && free_on_1 && (*free_on_1)-- == 0) {
+      free_on_1 = 0;
+      return -ENOMEM;
+    }
+    pages[p].node = node;
+    for (const std::size_t unit : huge_first) {
+      if (p < unit || p >= unit + 16) continue;
+      for (std::size_t q = unit; q < std::min(unit + 16, pages.size()); ++q) pages[q].node = node;
+    }
+    return node;
+  }
+  // Mappings: neighbours with the same policy are one.
+  [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> stretches() const {
+    std::vector<std::pair<std::size_t, std::size_t>> result;
+    for (std::size_t p = 0; p < pages.size(); ++p) {
+      if (pages[p].hole) continue;
+      const bool goes_on = p > 0 && !result.empty() && result.back().second == p &&
+                           pages[p].mode == pages[p - 1].mode && pages[p].nodes == pages[p - 1].nodes &&
+                           pages[p].marked == pages[p - 1].marked;
+      if (goes_on) {
+        ++result.back().second;
+      } else {
+        result.emplace_back(p, p + 1);
+      }
+    }
+    return result;
+  }
+  [[nodiscard]] std::size_t mapping_count() const { return stretches().size(); }
+
+  static inline thread_local int here_ = 0;
+  std::mutex lock_;
+  void* raw_ = nullptr;
+  std::size_t size_;
+};
+
+}  // namespace homing::testing
