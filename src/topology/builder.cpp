@@ -93,7 +93,7 @@ class machine_builder {
       const node_fact& node = facts_.nodes[i];
       const bool allowed = nodes ? nodes->contains(node.id) : node.allowed;
       memory_usable_.push_back(node.has_memory && allowed);
-      if (!allowed) cut.forbidden_memory.push_back(node.id);
+      if (!allowed && node.has_memory) cut.forbidden_memory.push_back(node.id);
       if (!node.has_memory) cut.nodes_without_memory.push_back(node.id);
       const bool has_cpus = std::any_of(facts_.cpus.begin(), facts_.cpus.end(),
                                         [&](const cpu_fact& cpu) { return cpu.node == static_cast<int>(i); });

@@ -72,7 +72,7 @@ TEST_F(many_nodes, every_way_keeps_contents_and_tells_the_truth) {
 }
 
 TEST_F(many_nodes, very_fine_patterns_are_moved_and_populated) {
-  const own_memory m(mapping_count_max + 1000);
+  const own_memory m(3 * mapping_count_max);
   touch(m, 0, 500);
   const auto d = block_cyclic(m.size(), page_bytes());
   const auto placed = enforce(d, m.span());
