@@ -2,7 +2,7 @@
 ///
 /// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
 /// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
-/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9].
+/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11].
 /// Source:    TBB-NUMA 4.2.
 #include <algorithm>
 #include <utility>
@@ -109,6 +109,21 @@ void resource_manager::allot() noexcept {
       }
     }
   }
+  look_again_at_cut();
+}
+
+void resource_manager::look_again_at_cut() noexcept {
+  if (newly_cut_.empty()) {
+    return;
+  }
+  // [A11] The smaller shares are out before this look; partner: a push, then the look at the share.
+  sync::heavy_fence();
+  for (arena* a : newly_cut_) {
+    if (a->has_work(no_isolation, nullptr)) {
+      dirty_.store(true, sync::seq_cst);
+    }
+  }
+  newly_cut_.clear();
 }
 
 resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept {
@@ -225,11 +240,16 @@ void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers
 void resource_manager::settle(const portion& p) noexcept {
   arena& a = *p.of;
   a.served_in_ = allotment_;
-  a.cut_.store(p.cut, sync::relaxed);
   served_.push_back(&a);
+  bool shrank = !a.cut_.exchange(p.cut, sync::relaxed);
   bool grew = false;  // in some domain: its workers may be the idle ones
   for (unsigned d = 0; d < domain_count_; ++d) {
-    grew = a.domains_[d].allotted.exchange(p.by_domain[d], sync::relaxed) < p.by_domain[d] || grew;
+    const int before = a.domains_[d].allotted.exchange(p.by_domain[d], sync::relaxed);
+    grew = grew || before < p.by_domain[d];
+    shrank = shrank || before > p.by_domain[d];
+  }
+  if (p.cut && shrank) {
+    newly_cut_.push_back(&a);
   }
   if (a.allotted_.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
     a.starved_.store(0, sync::relaxed);

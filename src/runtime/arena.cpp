@@ -252,6 +252,9 @@ void arena::end_search_found(thread_state& t) noexcept {
     if (!has_work(no_isolation, nullptr)) {
       sync::heavy_fence();
       if (!has_work(no_isolation, nullptr)) {
+        if (manager_.unmet() && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed)) {
+          manager_.demand_changed();  // others can use what is left of this arena's share
+        }
         return;
       }
     }

@@ -78,6 +78,8 @@ class resource_manager {
 
   /// Workers that sleep, or could be made; a hint for the hot path.
   [[nodiscard]] int available() const noexcept { return available_.load(sync::relaxed); }
+  /// True if some arena could use more workers than it was given; a hint.
+  [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
   void set_allowed_workers(unsigned n) noexcept;
@@ -158,6 +160,7 @@ class resource_manager {
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;
   void share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept;
   void settle(const portion& p) noexcept;
+  void look_again_at_cut() noexcept;
   void call_for(const std::vector<arena*>& grown) noexcept;
   void update_available() noexcept;
 
@@ -188,6 +191,7 @@ class resource_manager {
   std::uint64_t allotment_ = 0;                ///< number of the last one
   std::vector<arena*> served_;                 ///< by the last allotment
   std::vector<arena*> grown_;  ///< by the last allotment, each with a reference, until they are called for
+  std::vector<arena*> newly_cut_;  ///< by the allotment that is going on: their shares are smaller, for want of work
   std::vector<worker*> workers_;
 };
 

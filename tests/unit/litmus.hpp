@@ -1,6 +1,7 @@
 /// Two threads meet again and again, each time at a slightly different distance: the frame of the fences' stress tests.
 #pragma once
 
+#include <chrono>
 #include <thread>
 
 #include "sync/atomic.hpp"
@@ -37,6 +38,15 @@ class restlessness {
  private:
   static constexpr unsigned idle_rounds_max = 3000;
   unsigned idle_ = 0;
+};
+
+/// On a busy machine a round can take a scheduler's slice: then fewer rounds are run. Decides nothing else.
+class time_budget {
+ public:
+  [[nodiscard]] bool left() const { return std::chrono::steady_clock::now() < end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(10);
 };
 
 /// Some loads' time, different from round to round, to move one side's instructions through the other's.

@@ -17,6 +17,7 @@ namespace sync = homing::sync;
 using homing::testing::await_spinning;
 using homing::testing::dawdle;
 using homing::testing::meeting;
+using homing::testing::time_budget;
 
 /// The number that the newest task has left behind.
 struct alignas(sync::cache_line_bytes) mark {
@@ -70,9 +71,10 @@ TEST(sleep_fences, a_spawn_and_a_thread_that_falls_asleep_in_a_wait) {
   });
   inside.await_round("the thread that is to sleep", 1);
   mark done;
+  const time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
-    for (unsigned round = 1; round <= rounds; ++round) {
+    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
       group.run([&, round] { done.set(round); });
       done.await_round("a spawned task, which the sleeper in the arena should have been woken for", round);
       dawdle(varied(round, 8000));
@@ -89,7 +91,8 @@ TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
-  for (unsigned round = 1; round <= rounds; ++round) {
+  const time_budget budget;
+  for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
     arena.enqueue([&done, round] { done.set(round); });
     done.await_round("an enqueued task, which the leaving worker should have come back for", round);
     dawdle(varied(round, 12000));
@@ -102,9 +105,10 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves) {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
+  const time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
-    for (unsigned round = 1; round <= rounds; ++round) {
+    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
       group.run([&done, round] { done.set(round); });
       done.await_round("a spawned task, which the leaving worker should have come back for", round);
       dawdle(varied(round, 12000));
@@ -126,9 +130,10 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
   });
   long_begins.get_future().wait();
   mark done;
+  const time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
-    for (unsigned round = 1; round <= rounds; ++round) {
+    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
       group.run([&done, round] { done.set(round); });
       done.await_round("a spawned task, which the worker that leaves should have seen", round);
       dawdle(varied(round, 12000));
@@ -139,7 +144,7 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
 }
 
 /// [S3]: two tasks that need each other. Who pushed the second may have relied on the only thread that searched; that
-/// one takes the first, and must call another for the second.
+/// one takes the first, and must call another for the second. [A11]: so must an allotment that falls between the two.
 TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   constexpr unsigned rounds = 120'000;
   const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
@@ -147,9 +152,10 @@ TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   meeting pair;
   mark single;
   mark done;
+  const time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
-    for (unsigned round = 1; round <= rounds; ++round) {
+    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
       dawdle(20000);  // both asleep
       group.run([&single, round] { single.set(round); });
       single.await_round("a task alone", round);
