@@ -404,10 +404,16 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     a.worker_leaves(t.domain);
   } else {
     attachment stay(t, a, number);
-    greet_observers(t);
+    search_mark mark = search_mark::held;
+    if (a.observers.has_news(t.greeted)) {
+      a.end_search_found(t);  // [S8] the observers may take long: others look meanwhile
+      mark = search_mark::none;
+      greet_observers(t);
+    } else {
+      a.adopt_search_mark(t);
+    }
     worker_waiter waiter;
-    a.adopt_search_mark(t);
-    dispatch(stay.base(), nullptr, waiter, search_mark::held);
+    dispatch(stay.base(), nullptr, waiter, mark);
     a.worker_leaves(t.domain);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
       a.observers.take_leave(t.greeted, true);

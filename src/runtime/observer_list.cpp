@@ -43,29 +43,29 @@ observer_list::observer_list() : state_(std::make_shared<shared_state>()) {}
 
 bool observer_list::activate(observer& o) {
   const std::lock_guard hold(state_->lock);
-  if (proxy::of(o).load(sync::relaxed) != nullptr) {
+  auto fresh = std::make_unique<proxy>(o, state_, state_->newest.load(sync::relaxed) + 1);
+  state_->active.reserve(state_->active.size() + 1);
+  proxy* none = nullptr;
+  // release: whoever takes it off, or asks is_observing(), finds it whole.
+  if (!proxy::of(o).compare_exchange_strong(none, fresh.get(), sync::release, sync::relaxed)) {
     return false;
   }
-  auto* p = new proxy(o, state_, state_->newest.load(sync::relaxed) + 1);
+  proxy* p = fresh.release();
   state_->active.push_back(p);
-  // release: is_observing() and the destructor's look read it without the lock.
-  proxy::of(o).store(p, sync::release);
   state_->newest.store(p->number, sync::release);
   return true;
 }
 
 void observer_list::deactivate(observer& o) {
-  proxy* p = proxy::of(o).load(sync::acquire);
+  // An exchange, so that of several threads that switch it off one frees the proxy. acquire: the proxy's fields.
+  const std::unique_ptr<proxy> p(proxy::of(o).exchange(nullptr, sync::acq_rel));
   if (p == nullptr) {
     return;
   }
-  const std::shared_ptr<shared_state> state = p->state;
   {
-    const std::lock_guard hold(state->lock);
-    std::erase(state->active, p);
-    proxy::of(o).store(nullptr, sync::release);
+    const std::lock_guard hold(p->state->lock);
+    std::erase(p->state->active, p.get());
   }
-  delete p;
   const std::intptr_t own = in_callback_of == &o ? 1 : 0;
   // acquire: what the last callback did is over.
   while (proxy::busy(o).load(sync::acquire) > own) {
