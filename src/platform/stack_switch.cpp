@@ -8,25 +8,12 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HOMING_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HOMING_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HOMING_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOMING_TSAN 1
-#endif
-#endif
+#include "platform/sanitizer.hpp"
 
-#ifdef HOMING_ASAN
+#ifdef HOMING_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef HOMING_TSAN
+#ifdef HOMING_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -100,6 +87,7 @@ stack_memory::stack_memory(std::size_t bytes) {
   // Without the guard an overflow would go unnoticed; the mapping is still usable, so a refusal is not an error.
   static_cast<void>(mprotect(mapping, page, PROT_NONE));
   base_ = static_cast<char*>(mapping) + page;
+  unpoison_memory(base_, size_);  // these addresses may have been another stack, whose frames ASan remembers
 }
 
 stack_memory::~stack_memory() {
@@ -110,7 +98,7 @@ stack_memory::~stack_memory() {
 }
 
 stack_context::~stack_context() {
-#ifdef HOMING_TSAN
+#ifdef HOMING_THREAD_SANITIZER
   if (owns_fiber_) {
     __tsan_destroy_fiber(fiber_);
   }
@@ -145,7 +133,7 @@ void stack_context::prepare(const stack_memory& memory, void (*entry)(void*), vo
   asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
   *--top = mxcsr | std::uint64_t{x87} << 32U;
   stack_pointer_ = top;
-#ifdef HOMING_TSAN
+#ifdef HOMING_THREAD_SANITIZER
   fiber_ = __tsan_create_fiber(0);
   owns_fiber_ = true;
 #endif
@@ -164,7 +152,7 @@ void stack_context::load_language_state() noexcept {
 }
 
 void stack_context::arrived_first() noexcept {
-#ifdef HOMING_ASAN
+#ifdef HOMING_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
   load_language_state();
@@ -172,7 +160,7 @@ void stack_context::arrived_first() noexcept {
 
 void stack_context::switch_to(stack_context& to) noexcept {
   save_language_state();
-#ifdef HOMING_ASAN
+#ifdef HOMING_ADDRESS_SANITIZER
   if (bottom_ == nullptr) {  // a thread's own stack: the bounds that ASan knows it by
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -184,14 +172,14 @@ void stack_context::switch_to(stack_context& to) noexcept {
   }
   __sanitizer_start_switch_fiber(&fake_stack_, to.bottom_, to.bytes_);
 #endif
-#ifdef HOMING_TSAN
+#ifdef HOMING_THREAD_SANITIZER
   if (!owns_fiber_) {
     fiber_ = __tsan_get_current_fiber();
   }
   __tsan_switch_to_fiber(to.fiber_, 0);
 #endif
   homing_switch_stack(&stack_pointer_, to.stack_pointer_);
-#ifdef HOMING_ASAN
+#ifdef HOMING_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
 #endif
   load_language_state();

@@ -112,6 +112,15 @@ void resource_manager::allot() noexcept {
   look_again_at_cut();
 }
 
+bool resource_manager::is_out_of_date() noexcept {
+  // [A9] Arenas have come, or wait for what another may no longer need, or had their share cut and have new work: its
+  // pusher asks for nothing while no worker idles.
+  return newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed) ||
+         std::any_of(served_.begin(), served_.end(), [](arena* a) {
+           return a->cut_.load(sync::relaxed) && a->has_work(no_isolation, nullptr);
+         });
+}
+
 void resource_manager::look_again_at_cut() noexcept {
   if (newly_cut_.empty()) {
     return;

@@ -117,7 +117,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     body();
     return;
   }
-  if (t.kind == thread_kind::application && a.domain_count() > 1) {
+  if (!t.domain_is_fixed && a.domain_count() > 1) {
     t.domain = a.manager().domain_of_this_thread();
   }
   slot_id number = a.occupy_slot(t, thread_kind::application);

@@ -66,9 +66,46 @@ std::uint16_t resource_manager::domain_of_this_thread() noexcept {
   if (here) {
     return static_cast<std::uint16_t>(topology::to_index(*here));
   }
-  // A made-up machine, or a CPU outside the allowed ones: by turns, so that application threads spread.
-  static sync::atomic<unsigned> turn{0};
-  return static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_);
+  // A made-up machine, or a CPU outside the allowed ones: by turns, so that application threads spread, and for good.
+  thread_state& t = this_thread();
+  if (!t.domain_is_fixed) {
+    static sync::atomic<unsigned> turn{0};
+    t.domain = static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_);
+    t.domain_is_fixed = true;
+  }
+  return t.domain;
+}
+
+std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) noexcept {
+  const std::uint16_t present = domain_of_this_thread();
+  const holder hold(*this);
+  int best = -1;
+  for (unsigned i = 0; i < domain_count_; ++i) {
+    const unsigned d = (present + i) % domain_count_;  // among equals, where it is
+    const topology::domain& domain = machine_.domains()[d];
+    platform::cpu_set common = mask;
+    common &= domain.binding;
+    if (common.empty() && !mask.empty()) {
+      continue;  // its user has bound it elsewhere
+    }
+    if (best >= 0) {
+      const auto b = static_cast<unsigned>(best);
+      const std::uint64_t mine = std::uint64_t{domains_[d].masters + 1} * machine_.domains()[b].cpus.size();
+      const std::uint64_t its = std::uint64_t{domains_[b].masters + 1} * domain.cpus.size();
+      if (mine >= its) {
+        continue;
+      }
+    }
+    best = static_cast<int>(d);
+  }
+  const auto chosen = best < 0 ? present : static_cast<std::uint16_t>(best);
+  ++domains_[chosen].masters;
+  return chosen;
+}
+
+void resource_manager::let_master_go(std::uint16_t domain) noexcept {
+  const holder hold(*this);
+  --domains_[domain].masters;
 }
 
 std::uint16_t resource_manager::l3_group_of_this_thread(std::uint16_t domain) noexcept {

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "platform/id_set.hpp"
 #include "runtime/thread_state.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
@@ -56,6 +57,10 @@ class resource_manager {
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
+
+  /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
+  [[nodiscard]] std::uint16_t take_in_master(const platform::cpu_set& mask) noexcept;
+  void let_master_go(std::uint16_t domain) noexcept;
 
   /// The domain of the CPU that the calling thread is on.
   [[nodiscard]] std::uint16_t domain_of_this_thread() noexcept;
@@ -111,6 +116,7 @@ class resource_manager {
     sync::atomic<int> idle{0};
     std::vector<unsigned> not_made;  ///< worker indices dealt to this domain; guarded by lock_
     unsigned planned = 0;            ///< of the allowed workers, how many are dealt to this domain; guarded by lock_
+    unsigned masters = 0;            ///< that are pinned to it; guarded by lock_
   };
 
   static void* worker_entry(void* argument);
@@ -155,6 +161,7 @@ class resource_manager {
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
+  [[nodiscard]] bool is_out_of_date() noexcept;
   crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
   void keep_workers(portion& p, pool_of_workers& pool) const noexcept;
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;

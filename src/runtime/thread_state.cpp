@@ -4,10 +4,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "runtime/control.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/master_pin.hpp"
 #include "runtime/resource_manager.hpp"
 
 namespace homing::runtime {
@@ -25,6 +28,7 @@ struct implicit_stay {
   explicit implicit_stay(thread_state& t, arena& a, slot_id number) : where(t, a, number), in(a) {}
   attachment where;
   arena& in;
+  std::unique_ptr<master_pin> pin;
 };
 
 /// Half of the stack below the present depth stays in reserve for what is begun above that line.
@@ -82,6 +86,7 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
   }
   t->kind = kind;
   t->domain = domain;
+  t->domain_is_fixed = kind == thread_kind::worker;
   t->pool = &memory::object_pool::acquire(domain);
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->manager = nullptr;
@@ -94,11 +99,18 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
 thread_state& enter_implicit_arena(thread_state& t) {
   resource_manager& manager = resource_manager::current();
   t.manager = &manager;
-  t.domain = manager.domain_of_this_thread();
+  std::unique_ptr<master_pin> pin;
+  if (master_pin::wanted(manager)) {
+    pin = std::make_unique<master_pin>(manager, t);
+  } else {
+    t.domain = manager.domain_of_this_thread();
+  }
   auto* a = new arena(manager, arena_request{});
   a->add_user();
   const slot_id number = a->occupy_slot(t, thread_kind::application);
-  t.implicit_stay = new implicit_stay(t, *a, number);
+  auto* stay = new implicit_stay(t, *a, number);
+  stay->pin = std::move(pin);
+  t.implicit_stay = stay;
   return t;
 }
 

@@ -134,8 +134,8 @@ arena* resource_manager::find_work(worker& w) noexcept {
   std::vector<arena*> grown;
   {
     const holder hold(*this);
-    if (newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed)) {
-      allot();  // [A9] another arena may no longer need what it was given
+    if (is_out_of_date()) {
+      allot();
       grown = std::exchange(grown_, {});
     }
     arena* best = nullptr;
