@@ -1,7 +1,6 @@
 #include "platform/stack_switch.hpp"
 
 #include <cxxabi.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -151,9 +150,29 @@ void stack_context::load_language_state() noexcept {
   globals->uncaught = exceptions_uncaught_;
 }
 
+#ifdef HOMING_ADDRESS_SANITIZER
+namespace {
+
+thread_local stack_context* left_last = nullptr;  // by this thread; touched only in functions that are not inlined
+
+}  // namespace
+
+void stack_context::start_asan_switch(const stack_context& to) noexcept {
+  left_last = this;
+  __sanitizer_start_switch_fiber(&fake_stack_, to.bottom_, to.bytes_);
+}
+
+// Only ASan knows the bounds of the stack that was left: a context may be saved on a thread's own stack or on that of
+// another coroutine, inside which an arena was entered.
+void stack_context::finish_asan_switch(void* fake_stack) noexcept {
+  stack_context& left = *left_last;
+  __sanitizer_finish_switch_fiber(fake_stack, &left.bottom_, &left.bytes_);
+}
+#endif
+
 void stack_context::arrived_first() noexcept {
 #ifdef HOMING_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+  finish_asan_switch(nullptr);
 #endif
   load_language_state();
 }
@@ -161,16 +180,7 @@ void stack_context::arrived_first() noexcept {
 void stack_context::switch_to(stack_context& to) noexcept {
   save_language_state();
 #ifdef HOMING_ADDRESS_SANITIZER
-  if (bottom_ == nullptr) {  // a thread's own stack: the bounds that ASan knows it by
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      void* address = nullptr;
-      pthread_attr_getstack(&attributes, &address, &bytes_);
-      bottom_ = address;
-      pthread_attr_destroy(&attributes);
-    }
-  }
-  __sanitizer_start_switch_fiber(&fake_stack_, to.bottom_, to.bytes_);
+  start_asan_switch(to);
 #endif
 #ifdef HOMING_THREAD_SANITIZER
   if (!owns_fiber_) {
@@ -180,7 +190,7 @@ void stack_context::switch_to(stack_context& to) noexcept {
 #endif
   homing_switch_stack(&stack_pointer_, to.stack_pointer_);
 #ifdef HOMING_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
+  finish_asan_switch(fake_stack_);
 #endif
   load_language_state();
 }

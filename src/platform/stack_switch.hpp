@@ -56,6 +56,8 @@ class stack_context {
   // function, and a stack may be left on one thread and gone back to on another.
   [[gnu::noinline]] void save_language_state() noexcept;
   [[gnu::noinline]] void load_language_state() noexcept;
+  [[gnu::noinline]] void start_asan_switch(const stack_context& to) noexcept;
+  [[gnu::noinline]] static void finish_asan_switch(void* fake_stack) noexcept;
 
   void* stack_pointer_ = nullptr;
   void (*entry_)(void*) = nullptr;

@@ -111,16 +111,24 @@ void* resource_manager::worker_entry(void* argument) {
   return nullptr;
 }
 
-void resource_manager::worker_main(worker& w) {
-  char name[16];
-  std::snprintf(name, sizeof name, "homing-%u", w.index);
-  pthread_setname_np(pthread_self(), name);
-  const auto bound = platform::set_affinity(0, machine_.domains()[w.domain].binding);
+namespace {
+
+void bind_worker(const topology::domain& home) {
   static sync::atomic<bool> said{false};
+  const auto bound = platform::set_affinity(0, home.binding);
   if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
     platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
                    std::strerror(bound.error_number));
   }
+}
+
+}  // namespace
+
+void resource_manager::worker_main(worker& w) {
+  char name[16];
+  std::snprintf(name, sizeof name, "homing-%u", w.index);
+  pthread_setname_np(pthread_self(), name);
+  bind_worker(machine_.domains()[w.domain]);
   thread_state& t = make_this_thread(thread_kind::worker, w.domain);
   t.manager = this;
   while (arena* a = next_assignment(w)) {
