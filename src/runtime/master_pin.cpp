@@ -1,0 +1,56 @@
+#include "runtime/master_pin.hpp"
+
+#include <cstring>
+
+#include "platform/env.hpp"
+#include "runtime/resource_manager.hpp"
+
+namespace homing::runtime {
+namespace {
+
+void warn_once(int error_number) noexcept {
+  static sync::atomic<bool> said{false};
+  if (!said.exchange(true, sync::relaxed)) {
+    platform::warn("cannot pin application threads as HOMING_PIN_MASTERS asks: %s; they run where the kernel puts them",
+                   std::strerror(error_number));
+  }
+}
+
+}  // namespace
+
+bool master_pin::wanted(const resource_manager& manager) noexcept {
+  static const bool asked = platform::env_flag("HOMING_PIN_MASTERS", false);
+  return asked && manager.domain_count() > 1;
+}
+
+master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {
+  const auto now = platform::get_affinity();
+  t.domain = manager.take_in_master(now.mask);
+  t.domain_is_fixed = true;
+  if (!now.ok()) {
+    warn_once(now.error_number);
+    return;
+  }
+  platform::cpu_set wanted = now.mask;
+  wanted &= manager.machine().domains()[t.domain].binding;
+  if (wanted.empty() || wanted == now.mask) {
+    return;
+  }
+  const auto bound = platform::set_affinity(0, wanted);
+  if (bound.ok()) {
+    before_ = now.mask;
+  } else {
+    warn_once(bound.error_number);
+  }
+}
+
+master_pin::~master_pin() {
+  manager_.let_master_go(thread_.domain);
+  thread_.domain_is_fixed = false;
+  if (!before_.empty()) {
+    // The old mask may be impossible by now (a smaller cpuset): then the thread stays where it is.
+    static_cast<void>(platform::set_affinity(0, before_));
+  }
+}
+
+}  // namespace homing::runtime

@@ -1,0 +1,23 @@
+// A program without TBB loads and unloads a plugin that has it: results are right each time, and no thread is left when the
+// plugin is gone.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "unit/worker_threads.hpp"
+
+namespace {
+
+TEST(plugin, can_be_loaded_and_unloaded_again_and_again) {
+  constexpr long count = 100'000;
+  for (int round = 0; round < 300; ++round) {
+    void* plugin = dlopen(HOMING_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    auto* sum = reinterpret_cast<long (*)(long)>(dlsym(plugin, "plugin_sum"));
+    ASSERT_NE(sum, nullptr);
+    ASSERT_EQ(sum(count), count * (count + 1) / 2);
+    ASSERT_EQ(dlclose(plugin), 0);
+    ASSERT_TRUE(homing::testing::worker_threads().empty());
+  }
+}
+
+}  // namespace
