@@ -4,7 +4,14 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "platform/id_set.hpp"
+
+#if __has_include(<sys/rseq.h>) && __has_builtin(__builtin_thread_pointer)
+#include <sys/rseq.h>
+#define HOMING_READS_RSEQ 1
+#endif
 
 namespace homing::platform {
 
@@ -25,7 +32,17 @@ affinity_result get_affinity(pid_t thread = 0);
 affinity_result set_affinity(pid_t thread, const cpu_set& wanted);
 
 /// The CPU that the calling thread runs on at this moment, -1 if the kernel can't say.
-/// A few nanoseconds: the C library reads it from rseq, or else from the vDSO.
-[[nodiscard]] inline cpu_id current_cpu() noexcept { return static_cast<cpu_id>(::sched_getcpu()); }
+/// A load where the C library has registered the thread's rseq area; else the vDSO's answer, some nanoseconds more.
+[[nodiscard]] inline cpu_id current_cpu() noexcept {
+#ifdef HOMING_READS_RSEQ
+  if (__rseq_size != 0) {
+    const auto* area = reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
+    // volatile: the kernel writes it whenever it moves the thread.
+    const auto cpu = static_cast<std::int32_t>(static_cast<const volatile std::uint32_t&>(area->cpu_id));
+    if (cpu >= 0) return static_cast<cpu_id>(cpu);
+  }
+#endif
+  return static_cast<cpu_id>(::sched_getcpu());
+}
 
 }  // namespace homing::platform

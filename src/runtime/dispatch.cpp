@@ -380,6 +380,10 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
 // ---- waiting
 
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
+  if (!t.domain_is_fixed && t.running->outermost) {
+    t.domain = t.in->manager().domain_of_this_thread();  // an application thread's: here, where it may spread its work
+    t.slot->domain.store(t.domain, sync::relaxed);
+  }
   context_waiter waiter(wait);
   if (first != nullptr || waiter.keep_going(t)) {
     if (first != nullptr) {

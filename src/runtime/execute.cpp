@@ -117,9 +117,6 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     body();
     return;
   }
-  if (!t.domain_is_fixed && a.domain_count() > 1) {
-    t.domain = a.manager().domain_of_this_thread();
-  }
   slot_id number = a.occupy_slot(t, thread_kind::application);
   if (__builtin_expect(number == no_slot, false)) {
     number = slot_held_in(t, a);  // from further up this stack: nobody else can use it until we return

@@ -60,6 +60,7 @@ resource_manager::resource_manager()
 
 std::uint16_t resource_manager::domain_of_this_thread() noexcept {
   if (domain_count_ == 1) {
+    this_thread().domain_is_fixed = true;
     return 0;
   }
   const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));

@@ -38,10 +38,10 @@ struct alignas(sync::cache_line_bytes) thread_state {
   arena* in = nullptr;
   arena_slot* slot = nullptr;
   slot_id slot_number = no_slot;
-  std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last arrival
+  std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last dispatch
   std::uint16_t l3_group = 0;  ///< within the domain, when the search for work began
   thread_kind kind = thread_kind::application;
-  bool domain_is_fixed = false;  ///< a worker's, a pinned master's, or dealt on a made-up machine
+  bool domain_is_fixed = false;  ///< a worker's, a pinned master's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
   std::uint64_t greeted = 0;  ///< newest observer of `in` that this thread has told of its arrival

@@ -9,6 +9,23 @@
 
 namespace homing::testing {
 
+/// On a busy machine a round can take a scheduler's slice: then fewer rounds are run. Decides nothing else.
+class time_budget {
+ public:
+  [[nodiscard]] bool left() noexcept {
+    constexpr unsigned calls_per_look = 64;  // the clock would take the threads apart
+    if (++calls_ % calls_per_look == 0) {
+      over_ = std::chrono::steady_clock::now() > end_;
+    }
+    return !over_;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  unsigned calls_ = 0;
+  bool over_ = false;
+};
+
 /// Lets two threads begin each round together. Each calls meet() with the same rising number, from 1.
 class meeting {
  public:
@@ -18,8 +35,18 @@ class meeting {
     await_spinning("the other thread of a round", [&] { return arrived_.load(sync::acquire) >= 2 * round; });
   }
 
+  /// As meet(), unless the caller's time is up: then both threads get false in the same round.
+  [[nodiscard]] bool meet(unsigned round, time_budget& budget) {
+    if (!budget.left()) {
+      last_.store(round, sync::relaxed);  // before the arrival, which the other one waits for
+    }
+    meet(round);
+    return round < last_.load(sync::relaxed);
+  }
+
  private:
   alignas(sync::cache_line_bytes) sync::atomic<unsigned> arrived_{0};
+  sync::atomic<unsigned> last_{~0U};
 };
 
 /// For loops that must not pause while there is something to race with, and must not keep the CPU from the other side
@@ -38,15 +65,6 @@ class restlessness {
  private:
   static constexpr unsigned idle_rounds_max = 3000;
   unsigned idle_ = 0;
-};
-
-/// On a busy machine a round can take a scheduler's slice: then fewer rounds are run. Decides nothing else.
-class time_budget {
- public:
-  [[nodiscard]] bool left() const { return std::chrono::steady_clock::now() < end_; }
-
- private:
-  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(10);
 };
 
 /// Some loads' time, different from round to round, to move one side's instructions through the other's.

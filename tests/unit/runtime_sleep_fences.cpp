@@ -71,7 +71,7 @@ TEST(sleep_fences, a_spawn_and_a_thread_that_falls_asleep_in_a_wait) {
   });
   inside.await_round("the thread that is to sleep", 1);
   mark done;
-  const time_budget budget;
+  time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
     for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
@@ -91,7 +91,7 @@ TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
-  const time_budget budget;
+  time_budget budget;
   for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
     arena.enqueue([&done, round] { done.set(round); });
     done.await_round("an enqueued task, which the leaving worker should have come back for", round);
@@ -105,7 +105,7 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves) {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   tbb::task_arena arena(2, 1, tbb::task_arena::priority::normal, leave::fast);
   mark done;
-  const time_budget budget;
+  time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
     for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
@@ -130,7 +130,7 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
   });
   long_begins.get_future().wait();
   mark done;
-  const time_budget budget;
+  time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
     for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
@@ -152,7 +152,7 @@ TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   meeting pair;
   mark single;
   mark done;
-  const time_budget budget;
+  time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
     for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
@@ -180,8 +180,8 @@ TEST(sleep_fences, a_freed_slot_and_a_thread_that_waits_for_one) {
   one_who_stays first(arena);
   meeting start;
   const auto visit = [&](unsigned steps) {
-    for (unsigned round = 1; round <= rounds; ++round) {
-      start.meet(round);
+    time_budget budget;
+    for (unsigned round = 1; round <= rounds && start.meet(round, budget); ++round) {
       dawdle(varied(round, 100));
       arena.execute([&] { dawdle(varied(round, steps)); });
     }
@@ -200,8 +200,8 @@ TEST(sleep_fences, a_freed_slot_and_a_worker_that_is_wanted) {
   meeting start;
   mark entered;
   std::thread visitor([&] {
-    for (unsigned round = 1; round <= rounds; ++round) {
-      start.meet(round);
+    time_budget budget;
+    for (unsigned round = 1; round <= rounds && start.meet(round, budget); ++round) {
       arena.execute([&] {
         entered.set(round);
         dawdle(varied(round, 8000));
@@ -209,8 +209,8 @@ TEST(sleep_fences, a_freed_slot_and_a_worker_that_is_wanted) {
     }
   });
   mark done;
-  for (unsigned round = 1; round <= rounds; ++round) {
-    start.meet(round);
+  time_budget budget;
+  for (unsigned round = 1; round <= rounds && start.meet(round, budget); ++round) {
     entered.await_round("the visitor", round);
     dawdle(varied(7 * round, 6000));
     arena.enqueue([&done, round] { done.set(round); });

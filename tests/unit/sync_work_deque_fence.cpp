@@ -47,7 +47,8 @@ TEST(work_deque_fence, what_is_pushed_where_a_thief_raised_head_is_found) {
   greedy_thief thief(deque);
   unsigned popped = 0;
   unsigned pushed = 0;
-  for (unsigned round = 1; round <= rounds; ++round) {
+  homing::testing::time_budget budget;
+  for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
     const unsigned count = 1 + round % 3;
     for (unsigned i = 0; i < count; ++i) {
       deque.push(++pushed, 0);
@@ -70,7 +71,8 @@ TEST(work_deque_fence, what_a_full_array_moves_is_found) {
   work_deque deque;
   greedy_thief thief(deque);
   unsigned pushed = 0;
-  while (pushed < pushes) {
+  homing::testing::time_budget budget;
+  while (pushed < pushes && budget.left()) {
     deque.push(++pushed, 0);
     homing::testing::dawdle(pushed / 64 % 8);
     deque.reserve_one();
