@@ -77,7 +77,7 @@ void resource_manager::call_for(const std::vector<arena*>& grown) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
   for (arena* a : grown) {
     if (a->has_work(no_isolation, nullptr)) {
-      a->call_allotted(no_isolation, a->called_for_.load(sync::relaxed));
+      a->call_allotted(isolation_of_the_work, a->called_for_.load(sync::relaxed));
     }
     a->drop_reference();
   }

@@ -139,7 +139,7 @@ void arena::release_slot(slot_id number) noexcept {
   if (__builtin_expect(unheard_.load(sync::relaxed), false)) {
     unheard_.store(false, sync::relaxed);
     if (has_work(no_isolation, nullptr)) {
-      call_somebody(no_isolation, slots_[number].home);
+      call_somebody(isolation_of_the_work, slots_[number].home);
     }
   }
 }
@@ -258,7 +258,7 @@ void arena::end_search_found(thread_state& t) noexcept {
         return;
       }
     }
-    call_somebody(no_isolation, t.domain);
+    call_somebody(isolation_of_the_work, t.domain);
   }
 }
 
@@ -266,7 +266,7 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
   searchers_.fetch_sub(1, sync::seq_cst);
   // Application threads fill the arena; one of them may be asleep in a wait.
-  static_cast<void>(wake_sleeper(no_isolation, t.domain));
+  static_cast<void>(wake_sleeper(isolation_of_the_work, t.domain));
 }
 
 bool arena::stand_down() noexcept {
@@ -370,12 +370,16 @@ void arena::call_slot_waiter() noexcept {
 }
 
 bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
+  const auto may_take = [&](const sleeper& s) {
+    return s.isolation == no_isolation || s.isolation == isolation || isolation == any_isolation ||
+           (isolation == isolation_of_the_work && has_work(s.isolation, s.thread));
+  };
   thread_state* chosen = nullptr;
   {
     const sync::scoped_spin_lock hold(sleepers_lock_);
     sleeper* best = nullptr;
     for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
-      if (s->isolation != no_isolation && s->isolation != isolation && isolation != any_isolation) {
+      if (!may_take(*s)) {
         continue;
       }
       if (best == nullptr || (s->thread->domain == home && best->thread->domain != home)) {
