@@ -18,6 +18,7 @@ struct subcommand {
 
 constexpr subcommand subcommands[] = {
     {"topology", "show the domains, CPUs, distances and limits of this machine", topology_command},
+    {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command},
     {"run", "run a program on Homing's libtbb.so.12", run_command},
 };
 

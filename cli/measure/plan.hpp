@@ -1,0 +1,48 @@
+/// What is measured: which CPUs, which memories, and how large the buffers are.
+#pragma once
+
+#include <homing/topology.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace homing::measure {
+
+struct cpu_node {
+  node_index index;
+  node_id id;
+  std::vector<cpu_id> cpus;   ///< real CPUs, a thread each; on a virtual machine one may stand for several
+  std::uint64_t cache_bytes;  ///< sum of the last-level caches that these CPUs share; 0 if unknown
+  node_index local;           ///< the nearest of the memories that are measured
+};
+
+struct memory_node {
+  node_index index;
+  node_id id;
+  bool is_tier;                            ///< it has no CPUs
+  std::optional<std::uint64_t> available;  ///< bytes that it has to give; nothing if unknown
+};
+
+struct plan {
+  topology::snapshot machine;
+  std::vector<cpu_node> cpu_nodes;        ///< ascending by id, not empty
+  std::vector<memory_node> memory_nodes;  ///< ascending by id, not empty
+  std::vector<std::string> notes;         ///< what a reader of the figures must know
+  std::string error;                      ///< one line; empty if the plan can be carried out
+
+  [[nodiscard]] const memory_node& memory(node_index node) const;
+};
+
+/// `nodes`: numactl's syntax, all if empty. `threads`: of each CPU node; none: all its CPUs, or fewer by the CPU quota.
+/// Errors: bad input in plan::error, with the option's name. Threads: any.
+[[nodiscard]] plan make_plan(const std::string& nodes, std::optional<unsigned> threads);
+
+/// A line-of-cache multiple that is at least `factor` times the caches, or what is assumed where they are unknown.
+[[nodiscard]] std::uint64_t beyond_caches(std::uint64_t cache_bytes, unsigned factor);
+
+/// The share of `wanted` that fits: bytes on a node are at most four fifths of what it has available. 1 if unknown.
+[[nodiscard]] double fitting_share(const memory_node& node, std::uint64_t wanted);
+
+}  // namespace homing::measure
