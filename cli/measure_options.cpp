@@ -13,6 +13,7 @@ namespace homing::cli {
 namespace {
 
 constexpr unsigned repeat_max = 1000;  // and a first one that does not count: measure::rounds_max
+constexpr std::uint64_t size_min = 4096;
 constexpr unsigned threads_max = 65536;
 
 // Adds an option whose value `read` understands (a parsed<T> with its error) and `keep` stores.
@@ -28,6 +29,12 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& name, Read read, Keep 
       help);
 }
 
+measure::parsed<std::uint64_t> read_size(const std::string& text) {
+  auto size = measure::parse_size(text);
+  if (size.error.empty() && size.value < size_min) size.error = "less than 4 KiB measures nothing";
+  return size;
+}
+
 measure::page_wish wish_named(const std::string& name) {
   return name == "base"   ? measure::page_wish::base
          : name == "huge" ? measure::page_wish::huge
@@ -41,8 +48,7 @@ void add_measure_options(CLI::App& app, measure_options& options, const std::str
                  "these nodes' CPUs and memory only, as numactl writes them:\n0-3  0,2  +0  !2  all (default)")
       ->type_name("LIST");
   add_parsed(
-      app, "--size", [](const std::string& t) { return measure::parse_size(t); },
-      [&](std::uint64_t bytes) { options.bytes = bytes; }, what_size)
+      app, "--size", read_size, [&](std::uint64_t bytes) { options.bytes = bytes; }, what_size)
       ->type_name("SIZE");
   add_parsed(
       app, "--threads", [](const std::string& t) { return measure::parse_count(t, 1, threads_max); },

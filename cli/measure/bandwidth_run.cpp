@@ -14,12 +14,6 @@ constexpr unsigned caches_factor = 4;  // STREAM's rule: each array at least fou
 constexpr std::uint64_t array_count = 3;
 constexpr std::uint64_t array_bytes_min = 4096;
 
-std::size_t place_of(const plan& p, node_index memory) {
-  const auto found = std::find_if(p.memory_nodes.begin(), p.memory_nodes.end(),
-                                  [&](const memory_node& m) { return m.index == memory; });
-  return static_cast<std::size_t>(found - p.memory_nodes.begin());
-}
-
 std::vector<bandwidth_figure> all_measurements(const plan& p) {
   std::vector<bandwidth_figure> figures;
   for (std::size_t c = 0; c < p.cpu_nodes.size(); ++c) {
@@ -28,7 +22,7 @@ std::vector<bandwidth_figure> all_measurements(const plan& p) {
   const auto everybody = [&](auto memory_of) {
     std::vector<node_pair> pairs;
     for (std::size_t c = 0; c < p.cpu_nodes.size(); ++c) {
-      pairs.push_back({c, memory_of(place_of(p, p.cpu_nodes[c].local))});
+      pairs.push_back({c, memory_of(p.place_of(p.cpu_nodes[c].local))});
     }
     return pairs;
   };

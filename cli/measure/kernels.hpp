@@ -24,9 +24,9 @@ inline constexpr std::array all_kernels{kernel::copy, kernel::scale, kernel::add
   return (k == kernel::copy || k == kernel::scale ? 2 : 3) * sizeof(double);
 }
 
-/// Near sqrt(2) - 1, with which a round of the four kernels would give back the values that it began with: any choice of
-/// kernels stays in range for rounds_max, and still each round changes the values, so that a lost one is found. (STREAM's
-/// own 3.0 multiplies by 15 a round.)
+/// Near sqrt(2) - 1, with which a round of the four kernels would give back the values that it began with: any choice
+/// of kernels stays in range for rounds_max, and still each round changes the values, so that a lost one is found.
+/// (STREAM's own 3.0 multiplies by 15 a round.)
 inline constexpr double stream_scalar = 0.41;
 inline constexpr unsigned rounds_max = 1001;
 inline constexpr double initial_a = 1.0;

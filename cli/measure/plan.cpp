@@ -72,8 +72,9 @@ void choose_cpus(plan& p, const std::vector<node_index>& nodes, std::optional<un
       return;
     }
     cpus.resize(threads ? *threads : allowed_threads(p.machine, cpus.size(), all_cpus));
-    const std::uint64_t cache_bytes = caches_of(cpus);
-    p.cpu_nodes.push_back({index, p.machine.at(index).id, std::move(cpus), cache_bytes, node_index{0}});
+    const std::uint64_t all_caches = caches_of(cpus);
+    const std::uint64_t own_cache = caches_of({cpus.front()});
+    p.cpu_nodes.push_back({index, p.machine.at(index).id, std::move(cpus), all_caches, own_cache, node_index{0}});
   }
 }
 
@@ -106,9 +107,13 @@ void note(plan& p) {
 
 }  // namespace
 
-const memory_node& plan::memory(node_index node) const {
-  return *std::find_if(memory_nodes.begin(), memory_nodes.end(), [&](const memory_node& m) { return m.index == node; });
+std::size_t plan::place_of(node_index memory) const {
+  const auto found =
+      std::find_if(memory_nodes.begin(), memory_nodes.end(), [&](const memory_node& m) { return m.index == memory; });
+  return static_cast<std::size_t>(found - memory_nodes.begin());
 }
+
+const memory_node& plan::memory(node_index node) const { return memory_nodes[place_of(node)]; }
 
 plan make_plan(const std::string& nodes, std::optional<unsigned> threads) {
   plan p{.machine = topology::current(), .cpu_nodes = {}, .memory_nodes = {}, .notes = {}, .error = {}};

@@ -13,9 +13,10 @@ namespace homing::measure {
 struct cpu_node {
   node_index index;
   node_id id;
-  std::vector<cpu_id> cpus;   ///< real CPUs, a thread each; on a virtual machine one may stand for several
-  std::uint64_t cache_bytes;  ///< sum of the last-level caches that these CPUs share; 0 if unknown
-  node_index local;           ///< the nearest of the memories that are measured
+  std::vector<cpu_id> cpus;       ///< real CPUs, a thread each; on a virtual machine one may stand for several
+  std::uint64_t cache_bytes;      ///< sum of the last-level caches that these CPUs share; 0 if unknown
+  std::uint64_t own_cache_bytes;  ///< of these, the one that the first CPU uses; 0 if unknown
+  node_index local;               ///< the nearest of the memories that are measured
 };
 
 struct memory_node {
@@ -33,6 +34,8 @@ struct plan {
   std::string error;                      ///< one line; empty if the plan can be carried out
 
   [[nodiscard]] const memory_node& memory(node_index node) const;
+  /// The place in memory_nodes.
+  [[nodiscard]] std::size_t place_of(node_index memory) const;
 };
 
 /// `nodes`: numactl's syntax, all if empty. `threads`: of each CPU node; none: all its CPUs, or fewer by the CPU quota.
