@@ -146,6 +146,7 @@ void picture::add(const curve_chart& chart) {
   constexpr double plot_width = 560;
   constexpr double plot_height = 280;
   constexpr double left = margin + 64;
+  constexpr double label_distance = 30;
   double x_most = 1;
   double y_most = 1;
   for (const curve& c : chart.curves) {
@@ -179,6 +180,7 @@ void picture::add(const curve_chart& chart) {
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
     const char* line = curve_colours[i % curve_colours.size()];
     std::string path;
+    double labelled = left - label_distance;
     for (const curve::point& p : chart.curves[i].points) {
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", at_x(p.x), at_y(p.y));
       body_ += fmt::format("<path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" stroke=\"{3}\" stroke-opacity=\".6\"/>\n", at_x(p.x),
@@ -186,7 +188,9 @@ void picture::add(const curve_chart& chart) {
       body_ += fmt::format(
           "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"><title>{:.0f}, {:.1f}</title></circle>\n",
           at_x(p.x), at_y(p.y), line, p.x, p.y);
-      text(at_x(p.x), at_y(p.y_max) - 6, "ink small mid", fmt::format("{:.0f}", p.y));
+      if (at_x(p.x) - labelled < label_distance) continue;  // the point's title tells it
+      labelled = at_x(p.x);
+      text(labelled, at_y(p.y_max) - 6, "ink small mid", fmt::format("{:.0f}", p.y));
     }
     body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", path, line);
     legend += line_height;
