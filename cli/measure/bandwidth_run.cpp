@@ -59,36 +59,31 @@ void fit(plan& p, const bandwidth_wishes& wishes, bandwidth_figure& figure) {
     figure.array_bytes.push_back(
         wishes.array_bytes.value_or(beyond_caches(p.cpu_nodes[pair.cpu].cache_bytes, caches_factor)));
   }
-  double share = 1;
-  std::size_t tightest = 0;
-  for (const auto& [memory, bytes] : demand(figure)) {
-    const double fits = fitting_share(p.memory_nodes[memory], bytes);
-    if (fits < share) tightest = memory;
-    share = std::min(share, fits);
-  }
-  if (share == 1) return;
-  const memory_node& m = p.memory_nodes[tightest];
+  const auto wanted = demand(figure);
+  const shortage shortage = look_for_shortage(p, wanted);
+  if (shortage.share == 1) return;
+  std::uint64_t all = 0;
+  for (const auto& [memory, bytes] : wanted) all += bytes;
   if (wishes.array_bytes) {
-    p.error = fmt::format("--size: {} needs {} on node {}, which has {} to give", label_of(p, figure),
-                          size_text(demand(figure)[tightest]), to_number(m.id), size_text(*m.available));
+    p.error = fmt::format("--size: {} needs {} of {}", label_of(p, figure), size_text(all), shortage.where);
     return;
   }
   for (std::uint64_t& bytes : figure.array_bytes) {
-    const auto smaller = static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+    const auto smaller = static_cast<std::uint64_t>(static_cast<double>(bytes) * shortage.share);
     bytes = std::max(array_bytes_min, smaller / array_bytes_min * array_bytes_min);
   }
-  p.notes.push_back(fmt::format("{}: arrays cut to {:.0f}% of what the caches ask for: node {} has {} to give",
-                                label_of(p, figure), share * 100, to_number(m.id), size_text(*m.available)));
+  p.notes.push_back(fmt::format("{}: arrays cut to {:.0f}% of what the caches ask for, to fit into {}",
+                                label_of(p, figure), shortage.share * 100, shortage.where));
 }
 
 void note_small_arrays(plan& p, const bandwidth_wishes& wishes) {
   if (!wishes.array_bytes) return;
-  for (const cpu_node& c : p.cpu_nodes) {
-    if (*wishes.array_bytes >= beyond_caches(c.cache_bytes, caches_factor)) continue;
-    p.notes.push_back(fmt::format(
-        "arrays of {} are smaller than four times the caches of node {} ({}): part of this is the caches' bandwidth",
-        size_text(*wishes.array_bytes), to_number(c.id), size_text(beyond_caches(c.cache_bytes, 1))));
-  }
+  const std::uint64_t largest = largest_cache(p, &cpu_node::cache_bytes);
+  if (*wishes.array_bytes >= caches_factor * largest) return;
+  p.notes.push_back(
+      fmt::format("arrays of {} are smaller than four times a node's caches ({}): part of this is the "
+                  "caches' bandwidth",
+                  size_text(*wishes.array_bytes), size_text(largest)));
 }
 
 stream_request request_for(const plan& p, const bandwidth_wishes& wishes, const bandwidth_figure& figure) {

@@ -34,27 +34,26 @@ std::uint64_t wanted_bytes(const plan& p, const latency_wishes& wishes, std::siz
 // The walker's buffer; the readers' is of `load_bytes` and shrinks with it.
 void fit(plan& p, const latency_wishes& wishes, const node_pair& pair, std::uint64_t& bytes,
          std::uint64_t& load_bytes) {
-  const memory_node& m = p.memory_nodes[pair.memory];
-  const double share = fitting_share(m, bytes + load_bytes);
-  if (share == 1) return;
+  const shortage shortage = look_for_shortage(p, {{pair.memory, bytes + load_bytes}});
+  if (shortage.share == 1) return;
   if (wishes.buffer_bytes) {
-    p.error = fmt::format("--size: {} needs {} on node {}, which has {} to give", label_of(p, pair),
-                          size_text(bytes + load_bytes), to_number(m.id), size_text(*m.available));
+    p.error =
+        fmt::format("--size: {} needs {} of {}", label_of(p, pair), size_text(bytes + load_bytes), shortage.where);
     return;
   }
   for (std::uint64_t* one : {&bytes, &load_bytes}) {
-    const auto smaller = static_cast<std::uint64_t>(static_cast<double>(*one) * share);
+    const auto smaller = static_cast<std::uint64_t>(static_cast<double>(*one) * shortage.share);
     if (*one > 0) *one = std::max(buffer_grain, smaller / buffer_grain * buffer_grain);
   }
-  p.notes.push_back(fmt::format("{}: buffers cut to {:.0f}% of what the caches ask for: node {} has {} to give",
-                                label_of(p, pair), share * 100, to_number(m.id), size_text(*m.available)));
+  p.notes.push_back(fmt::format("{}: buffers cut to {:.0f}% of what the caches ask for, to fit into {}",
+                                label_of(p, pair), shortage.share * 100, shortage.where));
 }
 
 // A walker that goes on where it stopped.
 class walker {
  public:
   explicit walker(const chase_cycle& cycle)
-      : cycle_(cycle), steps_(std::clamp(cycle.lines(), steps_min, steps_max)), at_(cycle.start()) {}
+      : steps_(std::clamp(cycle.lines(), steps_min, steps_max)), at_(cycle.start()) {}
   [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
   void go(std::size_t steps) noexcept { at_ = chase_cycle::walk(at_, steps); }
   /// Seconds of one run.
@@ -69,7 +68,6 @@ class walker {
   }
 
  private:
-  const chase_cycle& cycle_;
   std::size_t steps_;
   const void* at_;
 };
@@ -155,14 +153,12 @@ void measure_loaded(const plan& p, const latency_wishes& wishes, loaded_curve& c
 
 void note_small_buffers(plan& p, const latency_wishes& wishes) {
   if (!wishes.buffer_bytes) return;
-  for (const cpu_node& c : p.cpu_nodes) {
-    const std::uint64_t caches = beyond_caches(c.own_cache_bytes, 1);
-    if (*wishes.buffer_bytes >= caches_factor * caches) continue;
-    p.notes.push_back(
-        fmt::format("a buffer of {} is smaller than four times the caches of node {}'s first CPU ({}): part "
-                    "of this is the caches' latency",
-                    size_text(*wishes.buffer_bytes), to_number(c.id), size_text(caches)));
-  }
+  const std::uint64_t largest = largest_cache(p, &cpu_node::own_cache_bytes);
+  if (*wishes.buffer_bytes >= caches_factor * largest) return;
+  p.notes.push_back(
+      fmt::format("a buffer of {} is smaller than four times the walker's cache ({}): part of this is the "
+                  "caches' latency",
+                  size_text(*wishes.buffer_bytes), size_text(largest)));
 }
 
 }  // namespace

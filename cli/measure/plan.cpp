@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "measure/node_list.hpp"
+#include "measure/units.hpp"
 #include "platform/caches.hpp"
+#include "platform/cgroup.hpp"
 #include "platform/node_memory.hpp"
 
 namespace homing::measure {
@@ -51,6 +53,9 @@ std::size_t allowed_threads(const topology::snapshot& machine, std::size_t cpus,
 }
 
 void choose_memory(plan& p, const std::vector<node_index>& nodes) {
+  p.available = platform::available_bytes_of_system();
+  const auto in_group = platform::read_memory_left();
+  if (in_group && (!p.available || *p.available > *in_group)) p.available = in_group;
   for (const node_index index : nodes) {
     const topology::node_info& n = p.machine.at(index);
     if (n.memory != topology::node_memory::usable) continue;
@@ -116,7 +121,8 @@ std::size_t plan::place_of(node_index memory) const {
 const memory_node& plan::memory(node_index node) const { return memory_nodes[place_of(node)]; }
 
 plan make_plan(const std::string& nodes, std::optional<unsigned> threads) {
-  plan p{.machine = topology::current(), .cpu_nodes = {}, .memory_nodes = {}, .notes = {}, .error = {}};
+  plan p{
+      .machine = topology::current(), .cpu_nodes = {}, .memory_nodes = {}, .available = {}, .notes = {}, .error = {}};
   const auto chosen = parse_nodes(nodes.empty() ? "all" : nodes, p.machine);
   if (!chosen.error.empty()) {
     p.error = "--nodes " + nodes + ": " + chosen.error;
@@ -137,9 +143,27 @@ std::uint64_t beyond_caches(std::uint64_t cache_bytes, unsigned factor) {
   return factor * (cache_bytes > 0 ? cache_bytes : assumed_cache_bytes);
 }
 
-double fitting_share(const memory_node& node, std::uint64_t wanted) {
-  if (!node.available || wanted == 0) return 1;
-  return std::min(1.0, share_of_available * static_cast<double>(*node.available) / static_cast<double>(wanted));
+std::uint64_t largest_cache(const plan& p, std::uint64_t cpu_node::*figure) {
+  std::uint64_t largest = 0;
+  for (const cpu_node& c : p.cpu_nodes) largest = std::max(largest, beyond_caches(c.*figure, 1));
+  return largest;
+}
+
+shortage look_for_shortage(const plan& p, const std::map<std::size_t, std::uint64_t>& wanted) {
+  shortage worst;
+  const auto compare = [&](std::optional<std::uint64_t> available, std::uint64_t bytes, const std::string& who) {
+    if (!available || bytes == 0) return;
+    const double share = share_of_available * static_cast<double>(*available) / static_cast<double>(bytes);
+    if (share < worst.share) worst = {share, who + " " + size_text(*available) + " to give"};
+  };
+  std::uint64_t all = 0;
+  for (const auto& [place, bytes] : wanted) {
+    const memory_node& m = p.memory_nodes[place];
+    compare(m.available, bytes, fmt::format("node {}, which has", to_number(m.id)));
+    all += bytes;
+  }
+  compare(p.available, all, "this system, which has");
+  return worst;
 }
 
 }  // namespace homing::measure

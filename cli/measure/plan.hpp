@@ -4,6 +4,7 @@
 #include <homing/topology.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,10 +29,11 @@ struct memory_node {
 
 struct plan {
   topology::snapshot machine;
-  std::vector<cpu_node> cpu_nodes;        ///< ascending by id, not empty
-  std::vector<memory_node> memory_nodes;  ///< ascending by id, not empty
-  std::vector<std::string> notes;         ///< what a reader of the figures must know
-  std::string error;                      ///< one line; empty if the plan can be carried out
+  std::vector<cpu_node> cpu_nodes;         ///< ascending by id, not empty
+  std::vector<memory_node> memory_nodes;   ///< ascending by id, not empty
+  std::optional<std::uint64_t> available;  ///< bytes that all nodes together have to give to this process
+  std::vector<std::string> notes;          ///< what a reader of the figures must know
+  std::string error;                       ///< one line; empty if the plan can be carried out
 
   [[nodiscard]] const memory_node& memory(node_index node) const;
   /// The place in memory_nodes.
@@ -45,7 +47,16 @@ struct plan {
 /// A line-of-cache multiple that is at least `factor` times the caches, or what is assumed where they are unknown.
 [[nodiscard]] std::uint64_t beyond_caches(std::uint64_t cache_bytes, unsigned factor);
 
-/// The share of `wanted` that fits: bytes on a node are at most four fifths of what it has available. 1 if unknown.
-[[nodiscard]] double fitting_share(const memory_node& node, std::uint64_t wanted);
+/// The largest of a figure of the CPU nodes' caches, with what is assumed where it is unknown.
+[[nodiscard]] std::uint64_t largest_cache(const plan& p, std::uint64_t cpu_node::*figure);
+
+/// Buffers are too large for a node, or for this process.
+struct shortage {
+  double share = 1;     ///< of what is wanted, that fits; 1: all
+  std::string where{};  ///< "node 0, which has 3 GiB to give"
+};
+
+/// How much of the bytes wanted on each memory node (by place) fits: at most four fifths of what there is.
+[[nodiscard]] shortage look_for_shortage(const plan& p, const std::map<std::size_t, std::uint64_t>& wanted);
 
 }  // namespace homing::measure

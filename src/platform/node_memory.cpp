@@ -8,11 +8,14 @@
 namespace homing::platform {
 namespace {
 
-// "Node 0 MemFree:        23837444 kB" in a node's meminfo.
+// "Node 0 MemFree:        23837444 kB" in a node's meminfo; without the node in the system's.
 std::optional<std::uint64_t> field(std::string_view text, std::string_view name) {
-  const std::size_t at = text.find(std::string(" ") + std::string(name) + ":");
+  const std::string key = std::string(name) + ":";
+  std::size_t at = text.find(key);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] != ' ' && text[at - 1] != '\n')
+    at = text.find(key, at + 1);
   if (at == std::string_view::npos) return std::nullopt;
-  text.remove_prefix(at + name.size() + 2);
+  text.remove_prefix(at + key.size());
   const std::size_t digits = text.find_first_not_of(' ');
   if (digits == std::string_view::npos) return std::nullopt;
   text.remove_prefix(digits);
@@ -32,6 +35,11 @@ std::optional<std::uint64_t> available_bytes(node_id node, const std::string& ro
   const auto free = field(*text, "MemFree");
   if (!free) return std::nullopt;
   return *free + field(*text, "Inactive(file)").value_or(0);
+}
+
+std::optional<std::uint64_t> available_bytes_of_system(const std::string& root) {
+  const auto text = read_file(root + "/proc/meminfo");
+  return text ? field(*text, "MemAvailable") : std::nullopt;
 }
 
 }  // namespace homing::platform

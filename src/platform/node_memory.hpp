@@ -1,4 +1,4 @@
-/// How much memory a NUMA node has to give now.
+/// How much memory a NUMA node, or the whole system, has to give now.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,9 @@ namespace homing::platform {
 /// lately (the kernel drops those first). Nothing where the kernel does not tell. `root` is put before every path.
 /// Threads: any. Errors: none; what can't be understood is "does not tell".
 [[nodiscard]] std::optional<std::uint64_t> available_bytes(node_id node, const std::string& root = "");
+
+/// The same of all nodes together, by the kernel's own estimate (MemAvailable). Control groups are not asked:
+/// read_memory_left().
+[[nodiscard]] std::optional<std::uint64_t> available_bytes_of_system(const std::string& root = "");
 
 }  // namespace homing::platform

@@ -142,6 +142,7 @@ TEST_F(on_made_up_machine, chosen_nodes_without_memory_or_cpus_are_refused) {
 TEST_F(on_made_up_machine, arrays_are_four_times_the_caches_and_at_most_what_fits) {
   plan p = plan_of("node:2 core:2 pu:1");
   for (cpu_node& c : p.cpu_nodes) c.cache_bytes = 100U << 20;
+  p.available = 64ULL << 30;
   for (memory_node& m : p.memory_nodes) m.available = 3ULL << 30;  // 4/5 of it is room for two sets of three, not more
   EXPECT_EQ(list_measurements(p, wishes)[0].array_bytes.at(0), 400U << 20);
   for (memory_node& m : p.memory_nodes) m.available = 1ULL << 30;
@@ -157,7 +158,24 @@ TEST_F(on_made_up_machine, arrays_are_four_times_the_caches_and_at_most_what_fit
   bandwidth_wishes given = wishes;
   given.array_bytes = 400U << 20;
   EXPECT_TRUE(list_measurements(p, given).empty());
-  EXPECT_TRUE(p.error.starts_with("--size: CPU node 0, memory node 0 needs 1.2 GiB on node 0")) << p.error;
+  EXPECT_TRUE(p.error.starts_with("--size: CPU node 0, memory node 0 needs 1.2 GiB of node 0, which has 1 GiB to give"))
+      << p.error;
+}
+
+TEST_F(on_made_up_machine, nodes_together_get_no_more_than_the_process_may_have) {
+  plan p = plan_of("node:4 core:1 pu:1");
+  for (cpu_node& c : p.cpu_nodes) c.cache_bytes = 100U << 20;
+  p.available = 3ULL << 30;  // room for two sets of three arrays, not for four
+  const auto figures = list_measurements(p, wishes);
+  for (const auto& f : figures) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t bytes : f.array_bytes) all += 3 * bytes;
+    EXPECT_LE(all, (3ULL << 30) * 8 / 10) << label_of(p, f);
+  }
+  EXPECT_EQ(figures[0].array_bytes.at(0), 400U << 20) << "a pair fits";
+  EXPECT_TRUE(std::any_of(p.notes.begin(), p.notes.end(), [](const std::string& note) {
+    return note.find("all-local: arrays cut to 51% of what the caches ask for, to fit into this system") == 0;
+  }));
 }
 
 }  // namespace

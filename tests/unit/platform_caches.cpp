@@ -82,5 +82,14 @@ TEST(node_memory, counts_free_pages_and_files_that_are_not_in_use) {
   }
 }
 
+TEST(node_memory, of_the_system_is_the_kernels_estimate) {
+  const file_tree tree;
+  EXPECT_FALSE(available_bytes_of_system(tree.root()));
+  tree.write("/proc/meminfo", "MemTotal:   400 kB\nMemFree:   100 kB\nXMemAvailable:  1 kB\nMemAvailable:   300 kB\n");
+  EXPECT_EQ(available_bytes_of_system(tree.root()), 300U << 10);
+  tree.write("/proc/meminfo", "MemAvailable: 300 MB\n");
+  EXPECT_FALSE(available_bytes_of_system(tree.root()));
+}
+
 }  // namespace
 }  // namespace homing::platform
