@@ -29,6 +29,13 @@ std::string size_range(const latency_figures& figures) {
   return least->buffer_bytes == most->buffer_bytes ? large : size_text(least->buffer_bytes) + " to " + large;
 }
 
+// Second-level TLBs hold up to 3072 base pages.
+bool misses_the_tlb(const latency_figures& figures) {
+  return std::any_of(figures.idle.begin(), figures.idle.end(), [](const latency_figure& f) {
+    return f.buffer_bytes > 2 * 3072 * static_cast<std::uint64_t>(f.memory.page_bytes);
+  });
+}
+
 const char* star(const memory_fact& fact) { return fact.is_placed() ? "" : "*"; }
 
 std::string delay_text(const loaded_point& point) {
@@ -81,10 +88,8 @@ std::string latency_report::text() const {
   }
   const memory_fact all = all_memory(figures);
   out += unplaced_text(labels, facts);
-  if (all.huge < all.bytes) {
-    out += fmt::format(
-        "note: without huge pages nearly every load misses the TLB as well: these figures include the "
-        "page walk\n");
+  if (all.huge < all.bytes && misses_the_tlb(figures)) {
+    out += "note: without huge pages nearly every load misses the TLB as well: these figures include the page walk\n";
   }
   if (unbound > 0) out += fmt::format("note: {} threads could not be bound to their CPU\n", unbound);
   return out + notes_text(what.notes);
