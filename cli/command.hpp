@@ -25,6 +25,10 @@ void complain(const std::string& text);
 
 /// `homing topology`: cli/topology.cpp.
 int topology_command(const arguments& args);
+/// `homing bandwidth`: cli/bandwidth.cpp.
+int bandwidth_command(const arguments& args);
+/// `homing latency`: cli/latency.cpp.
+int latency_command(const arguments& args);
 /// `homing run`: cli/run.cpp.
 int run_command(const arguments& args);
 /// `homing X` for a program homing-X on PATH. Returns only if there is none: cli/external.cpp.

@@ -18,6 +18,8 @@ struct subcommand {
 
 constexpr subcommand subcommands[] = {
     {"topology", "show the domains, CPUs, distances and limits of this machine", topology_command},
+    {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command},
+    {"latency", "measure latency between CPU nodes and memory nodes, idle and under load", latency_command},
     {"run", "run a program on Homing's libtbb.so.12", run_command},
 };
 

@@ -1,6 +1,7 @@
-/// Finding this process's control groups, and the quota on the way up from them.
+/// Finding this process's control groups, and the limits on the way up from them.
 #include "platform/cgroup.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -96,9 +97,9 @@ struct mount {
   std::string point;  // without the test's root
 };
 
-// The mount of a hierarchy that governs CPU time, from /proc/self/mountinfo:
+// The mount of a hierarchy that has a controller (version 2: all), from /proc/self/mountinfo:
 // id parent major:minor root point options [tags] - type device super-options
-std::optional<mount> find_mount(hierarchy version, std::string_view mountinfo) {
+std::optional<mount> find_mount(hierarchy version, std::string_view controller, std::string_view mountinfo) {
   for (const auto line : split(mountinfo, '\n')) {
     const auto fields = split(line, ' ');
     std::size_t dash = 6;
@@ -106,21 +107,21 @@ std::optional<mount> find_mount(hierarchy version, std::string_view mountinfo) {
     if (dash + 3 >= fields.size()) continue;
     const auto type = fields[dash + 1];
     const bool wanted =
-        version == hierarchy::v2 ? type == "cgroup2" : type == "cgroup" && lists(fields[dash + 3], "cpu");
+        version == hierarchy::v2 ? type == "cgroup2" : type == "cgroup" && lists(fields[dash + 3], controller);
     if (wanted) return mount{unescape(fields[3]), unescape(fields[4])};
   }
   return std::nullopt;
 }
 
 // This process's group in a hierarchy, from /proc/self/cgroup: id:controllers:path
-std::optional<std::string> find_group(hierarchy version, std::string_view groups) {
+std::optional<std::string> find_group(hierarchy version, std::string_view controller, std::string_view groups) {
   for (const auto line : split(groups, '\n')) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const auto controllers = line.substr(first + 1, second - first - 1);
     const bool wanted =
-        version == hierarchy::v2 ? line.substr(0, first) == "0" && controllers.empty() : lists(controllers, "cpu");
+        version == hierarchy::v2 ? line.substr(0, first) == "0" && controllers.empty() : lists(controllers, controller);
     if (wanted) return std::string(line.substr(second + 1));
   }
   return std::nullopt;
@@ -143,31 +144,72 @@ std::string below_mount(const std::string& group, const std::string& mount_root)
   return std::string(path);
 }
 
-std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root, std::string_view mountinfo,
-                                        std::string_view groups) {
-  const auto where = find_mount(version, mountinfo);
-  const auto group = find_group(version, groups);
-  if (!where || !group) return std::nullopt;
+// The folders of this process's group and of those above it, in one hierarchy; none if it has no such controller.
+std::vector<std::string> groups_upwards(hierarchy version, std::string_view controller, const std::string& root) {
+  const auto mountinfo = read_file(root + "/proc/self/mountinfo", proc_file_bytes_max);
+  const auto groups = read_file(root + "/proc/self/cgroup", proc_file_bytes_max);
+  if (!mountinfo || !groups) return {};
+  const auto where = find_mount(version, controller, *mountinfo);
+  const auto group = find_group(version, controller, *groups);
+  if (!where || !group) return {};
   const std::string top = root + where->point;
-  std::optional<cpu_quota> smallest;
+  std::vector<std::string> folders;
   for (std::string below = below_mount(*group, where->root);;) {
-    const auto quota = quota_of_group(version, top + below);
-    if (quota && (!smallest || quota->cpus < smallest->cpus)) smallest = quota;
-    if (below.empty()) return smallest;
+    folders.push_back(top + below);
+    if (below.empty()) return folders;
     below.resize(below.rfind('/') == std::string::npos ? 0 : below.rfind('/'));
   }
+}
+
+std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root) {
+  std::optional<cpu_quota> smallest;
+  for (const std::string& folder : groups_upwards(version, "cpu", root)) {
+    const auto quota = quota_of_group(version, folder);
+    if (quota && (!smallest || quota->cpus < smallest->cpus)) smallest = quota;
+  }
+  return smallest;
+}
+
+// "name 123" among the lines of memory.stat; 0 if it is not there.
+std::uint64_t statistic(const std::string& path, std::string_view name) {
+  const std::string text = read_file(path).value_or("");
+  for (const auto line : split(text, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() == 2 && words[0] == name) return static_cast<std::uint64_t>(positive(words[1]));
+  }
+  return 0;
+}
+
+// What one group's limit leaves; nothing for "max", or what is not understood. Version 1 writes "no limit" as a figure
+// near 2^63, which leaves more than any machine has.
+std::optional<std::uint64_t> left_in_group(hierarchy version, const std::string& folder) {
+  const bool v2 = version == hierarchy::v2;
+  const auto limit = positive(read_value(folder + (v2 ? "/memory.max" : "/memory.limit_in_bytes")).value_or(""));
+  const auto usage = positive(read_value(folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes")).value_or(""));
+  if (limit == 0) return std::nullopt;
+  const std::uint64_t droppable = statistic(folder + "/memory.stat", v2 ? "inactive_file" : "total_inactive_file");
+  const auto used = static_cast<std::uint64_t>(usage) - std::min(static_cast<std::uint64_t>(usage), droppable);
+  return static_cast<std::uint64_t>(limit) - std::min(static_cast<std::uint64_t>(limit), used);
 }
 
 }  // namespace
 
 std::optional<cpu_quota> read_cpu_quota(const std::string& root) {
-  const auto mountinfo = read_file(root + "/proc/self/mountinfo", proc_file_bytes_max);
-  const auto groups = read_file(root + "/proc/self/cgroup", proc_file_bytes_max);
-  if (!mountinfo || !groups) return std::nullopt;
-  auto v2 = smallest_quota(hierarchy::v2, root, *mountinfo, *groups);
-  auto v1 = smallest_quota(hierarchy::v1, root, *mountinfo, *groups);
+  auto v2 = smallest_quota(hierarchy::v2, root);
+  auto v1 = smallest_quota(hierarchy::v1, root);
   if (!v2 || (v1 && v1->cpus < v2->cpus)) return v1;
   return v2;
+}
+
+std::optional<std::uint64_t> read_memory_left(const std::string& root) {
+  std::optional<std::uint64_t> least;
+  for (const hierarchy version : {hierarchy::v2, hierarchy::v1}) {
+    for (const std::string& folder : groups_upwards(version, "memory", root)) {
+      const auto left = left_in_group(version, folder);
+      if (left && (!least || *left < *least)) least = left;
+    }
+  }
+  return least;
 }
 
 }  // namespace homing::platform

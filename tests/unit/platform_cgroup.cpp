@@ -1,4 +1,4 @@
-/// Property: the CPU quota is the smallest over all levels, in both versions of control groups.
+/// Property: CPU quota and memory limit are the smallest over all levels, in both versions of control groups.
 /// Method: trees of files in the kernel's formats, good and bad.
 #include "platform/cgroup.hpp"
 
@@ -122,6 +122,37 @@ TEST_F(quota, damaged_proc_files_set_no_limit) {
     process(mounts, "0::/a\n");
     EXPECT_FALSE(read()) << mounts;
   }
+}
+
+TEST_F(quota, memory_left_is_the_smallest_over_all_levels_without_what_can_be_dropped) {
+  const auto left = [&] { return read_memory_left(tree_.root()); };
+  EXPECT_FALSE(left());
+  process(v2_mount, "0::/a/b\n");
+  EXPECT_FALSE(left());
+  const auto write = [&](const std::string& group, const char* max, const char* current, const char* stat) {
+    tree_.write("/sys/fs/cgroup" + group + "/memory.max", max);
+    tree_.write("/sys/fs/cgroup" + group + "/memory.current", current);
+    tree_.write("/sys/fs/cgroup" + group + "/memory.stat", stat);
+  };
+  write("/a/b", "max\n", "1000\n", "");
+  EXPECT_FALSE(left()) << "no limit";
+  write("/a", "10000\n", "4000\n", "anon 3000\ninactive_file 500\n");
+  EXPECT_EQ(left(), 6500U);
+  write("/a/b", "2000\n", "1900\n", "inactive_file 100\n");
+  EXPECT_EQ(left(), 200U);
+  write("/a/b", "2000\n", "3000\n", "");
+  EXPECT_EQ(left(), 0U) << "the limit was lowered below what is used";
+  write("/a/b", "nonsense\n", "3000\n", "");
+  EXPECT_EQ(left(), 6500U);
+}
+
+TEST_F(quota, memory_left_in_version_1_is_that_of_the_memory_hierarchy) {
+  process("34 31 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "5:cpu:/other\n4:memory:/docker/x\n");
+  tree_.write("/sys/fs/cgroup/memory/docker/x/memory.limit_in_bytes", "8192\n");
+  tree_.write("/sys/fs/cgroup/memory/docker/x/memory.usage_in_bytes", "5000\n");
+  tree_.write("/sys/fs/cgroup/memory/docker/x/memory.stat", "inactive_file 1\ntotal_inactive_file 1000\n");
+  tree_.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(read_memory_left(tree_.root()), 8192U - 4000U);
 }
 
 }  // namespace
