@@ -43,9 +43,10 @@ class run_state {
   }
   /// The update of one block, counted for the domain that the calling thread is in.
   void process(std::size_t block) noexcept {
-    counts& mine = counts_[homing::to_index(here())];
+    const homing::domain_index where = here();
+    counts& mine = counts_[homing::to_index(where)];
     // relaxed: read when the threads have been waited for.
-    (here() == home_[block] ? mine.at_home : mine.away).fetch_add(1, std::memory_order_relaxed);
+    (where == home_[block] ? mine.at_home : mine.away).fetch_add(1, std::memory_order_relaxed);
     sweep_block(lattice_, arrays_.from(), arrays_.to(), lattice_.box_of(block));
   }
 
