@@ -59,11 +59,13 @@ new_pages_result new_pages::take(std::size_t front, std::size_t bytes, std::size
       write_down(range);
       return result;
     }
-    if (const int error = place(range); error != 0) {
+    const placing done = place(range);
+    if (done.error_number != 0) {
       result.is_unplaced = true;
-      result.error_number = error;
+      result.error_number = done.error_number;
     }
-    if (options_.when_full == on_full::spill || (!result.is_unplaced && all_are_home(range))) return result;
+    if (options_.when_full == on_full::spill) return result;
+    if (!result.is_unplaced && (done.is_touched || touch(range)) && all_are_home(range)) return result;
   } catch (const std::bad_alloc&) {
   }
   give_back(range);
@@ -82,13 +84,13 @@ void new_pages::give_back(address_range range) const noexcept {
   space_.unmap(range);
 }
 
-// The kernel's policy, or else threads of the homes, which touch the pages first. Returns 0, or why nobody knows where
-// the pages will be.
-int new_pages::place(address_range range) const {
+// The kernel's policy, or else threads of the homes, which touch the pages first.
+new_pages::placing new_pages::place(address_range range) const {
   const auto mode = is_dealt() ? platform::policy_mode::interleave : platform::policy_mode::preferred;
   const int error = calls_.set_policy(range, mode, nodes_, platform::existing_pages::leave);
-  if (error == 0 || !is_of_sandbox(error)) return error;
-  return touch_from_homes(range) == 0 ? 0 : error;
+  if (error == 0 || !is_of_sandbox(error)) return {error, false};
+  if (touch_from_homes(range) != 0) return {error, false};
+  return {0, true};
 }
 
 int new_pages::touch_from_homes(address_range range) const {
@@ -117,13 +119,17 @@ int new_pages::touch_from_homes(address_range range) const {
   return refused == errors.end() ? 0 : *refused;
 }
 
-// Touches what is not there yet, since only pages that are there can be on a full node or not.
-bool new_pages::all_are_home(address_range range) const {
+// Only pages that are there can be on a full node or not. (Those that threads of the home have touched are there.)
+bool new_pages::touch(address_range range) const {
   const int error = calls_.populate(range);
   if (error == ENOMEM) return false;
   if (error != 0) {  // before Linux 5.14
     for (address at = range.first; at < range.last; at += calls_.page_bytes()) space_.touch(at);
   }
+  return true;
+}
+
+bool new_pages::all_are_home(address_range range) const {
   const std::vector<int> one_owner(range.bytes() / calls_.page_bytes(), 0);
   const page_locations seen = locate(calls_, range, calls_.mappings(range), one_owner);
   return std::all_of(seen.node.begin(), seen.node.end(),

@@ -43,7 +43,12 @@ class new_pages {
   [[nodiscard]] bool is_dealt() const noexcept { return homes_.size() > 1; }
 
  private:
-  int place(platform::address_range range) const;
+  struct placing {
+    int error_number;  ///< 0, or why nobody knows where the pages will be
+    bool is_touched;   ///< by threads of the homes
+  };
+  [[nodiscard]] placing place(platform::address_range range) const;
+  [[nodiscard]] bool touch(platform::address_range range) const;
   int touch_from_homes(platform::address_range range) const;
   [[nodiscard]] bool all_are_home(platform::address_range range) const;
   void write_down(platform::address_range range) const;
