@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 namespace homing::cli {
@@ -163,6 +164,12 @@ found_program find_program(const std::string& name) {
     start = end + 1;
   }
   return {"", worst};
+}
+
+std::string own_library() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "" : (self.parent_path() / "../lib/homing/libtbb.so.12").lexically_normal().string();
 }
 
 program_facts inspect(const std::string& path) {
