@@ -32,17 +32,17 @@ inline constexpr bool sanitizer_tracks_malloc = true;
 inline constexpr bool sanitizer_tracks_malloc = false;
 #endif
 
-/// Makes AddressSanitizer report any access to [address, address + bytes) until unpoison_memory().
-inline void poison_memory([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) noexcept {
+/// Makes AddressSanitizer report any access to [memory, memory + bytes) until unpoison_memory().
+inline void poison_memory([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(HOMING_ADDRESS_SANITIZER)
-  __asan_poison_memory_region(address, bytes);
+  __asan_poison_memory_region(memory, bytes);
 #endif
 }
 
-/// Allows access to [address, address + bytes) again.
-inline void unpoison_memory([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) noexcept {
+/// Allows access to [memory, memory + bytes) again.
+inline void unpoison_memory([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(HOMING_ADDRESS_SANITIZER)
-  __asan_unpoison_memory_region(address, bytes);
+  __asan_unpoison_memory_region(memory, bytes);
 #endif
 }
 
