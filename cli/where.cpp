@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -11,6 +10,7 @@
 #include "command.hpp"
 #include "parse.hpp"
 #include "where/follow.hpp"
+#include "where/fullest.hpp"
 #include "where/show.hpp"
 
 namespace homing::cli {
@@ -77,39 +77,6 @@ int look_at_process(pid_t process, const where_options& options, std::optional<d
     pause_for(*watch_seconds);
   }
 }
-
-// Keeps the fullest of many looks. A look walks the page tables, and may hold the program up: a tenth of the time at
-// most.
-class fullest_look {
- public:
-  void look(pid_t process, const node_of_cpu& nodes, const std::function<void(const process_look&)>& show) {
-    using clock = std::chrono::steady_clock;
-    const auto begin = clock::now();
-    look_result now = look_at(process, nodes);
-    not_before_ = clock::now() + 9 * (clock::now() - begin);
-    if (!now.seen) {
-      if (!best_) error_ = now.error;
-      return;
-    }
-    if (now.seen->threads.size() > threads_.size()) threads_ = now.seen->threads;
-    if (show) show(*now.seen);
-    if (!best_ || sum(now.seen->pages.total) >= sum(best_->pages.total)) best_ = std::move(now.seen);
-  }
-  [[nodiscard]] bool is_time() const { return std::chrono::steady_clock::now() >= not_before_; }
-  /// The threads are those of the moment that had most; at the end they are on their way out.
-  [[nodiscard]] std::optional<process_look> best() const {
-    std::optional<process_look> result = best_;
-    if (result) result->threads = threads_;
-    return result;
-  }
-  [[nodiscard]] const std::string& error() const { return error_; }
-
- private:
-  std::optional<process_look> best_;
-  std::vector<thread_look> threads_;
-  std::string error_ = "the program was not seen";
-  std::chrono::steady_clock::time_point not_before_{};
-};
 
 // The program owns stdout; what we saw goes to stderr, as time(1) does it.
 int look_at_program(const arguments& program, const where_options& options, std::optional<double> watch_seconds) {
