@@ -59,10 +59,11 @@ int become(const std::vector<std::string>& words) {
   return start_failed(words.front(), errno);
 }
 
-int run_and_wait(const std::vector<std::string>& words) {
+int run_and_wait(const std::vector<std::string>& words, const std::function<void(pid_t)>& before_exec) {
   const std::vector<char*> argv = raw(words);
   int ends[2];  // closes by itself when the child becomes the program; carries errno otherwise
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  int gate[2];  // the child waits for its end
+  if (::pipe2(ends, O_CLOEXEC) != 0 || ::pipe2(gate, O_CLOEXEC) != 0) {
     complain(std::string("pipe: ") + std::strerror(errno));
     return exit_run_failed;
   }
@@ -79,6 +80,10 @@ int run_and_wait(const std::vector<std::string>& words) {
     return exit_run_failed;
   }
   if (child == 0) {
+    ::close(gate[1]);
+    char nothing = 0;
+    while (::read(gate[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     ::execvp(argv[0], argv.data());
     const int error = errno;
@@ -87,6 +92,9 @@ int run_and_wait(const std::vector<std::string>& words) {
   }
   child_to_signal = static_cast<std::sig_atomic_t>(child);
   set_handlers();
+  ::close(gate[0]);
+  if (before_exec) before_exec(child);
+  ::close(gate[1]);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(ends[1]);
   int error = 0;

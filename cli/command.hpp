@@ -1,6 +1,7 @@
 /// What the subcommands of `homing` share: exit codes, and how they are found.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,24 @@ using arguments = std::vector<std::string>;
 /// One line on stderr, "homing: " in front.
 void complain(const std::string& text);
 
-/// `homing topology`: cli/topology.cpp.
+/// A built-in subcommand.
+struct subcommand {
+  const char* name;
+  const char* purpose;  ///< one line
+  int (*call)(const arguments&);
+};
+/// All of them, in the order of the help: cli/main.cpp.
+[[nodiscard]] std::span<const subcommand> subcommands();
+
+/// Each in the file of its name.
 int topology_command(const arguments& args);
-/// `homing bandwidth`: cli/bandwidth.cpp.
 int bandwidth_command(const arguments& args);
-/// `homing latency`: cli/latency.cpp.
 int latency_command(const arguments& args);
-/// `homing run`: cli/run.cpp.
+int doctor_command(const arguments& args);
+int where_command(const arguments& args);
 int run_command(const arguments& args);
+int completions_command(const arguments& args);
+int manual_command(const arguments& args);
 /// `homing X` for a program homing-X on PATH. Returns only if there is none: cli/external.cpp.
 int external_command(const std::string& name, const arguments& args);
 

@@ -6,32 +6,30 @@
 
 #include "command.hpp"
 
+namespace homing::cli {
 namespace {
 
-using namespace homing::cli;
-
-struct subcommand {
-  const char* name;
-  const char* purpose;
-  int (*call)(const arguments&);
-};
-
-constexpr subcommand subcommands[] = {
+constexpr subcommand table[] = {
     {"topology", "show the domains, CPUs, distances and limits of this machine", topology_command},
     {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command},
     {"latency", "measure latency between CPU nodes and memory nodes, idle and under load", latency_command},
+    {"doctor", "say what here helps or hurts, and what to do about it", doctor_command},
+    {"where", "show on which nodes a program's pages are, and in which domains its threads", where_command},
     {"run", "run a program on Homing's libtbb.so.12", run_command},
+    {"completions", "print the completions of a shell", completions_command},
+    {"manual", "print a manual page", manual_command},
 };
 
 void print_help(std::FILE* out) {
   std::fputs("The NUMA-aware task runtime: what it sees, and programs on it.\n\nUsage: homing SUBCOMMAND ...\n\n", out);
-  for (const subcommand& s : subcommands) std::fprintf(out, "  %-10s %s\n", s.name, s.purpose);
+  for (const subcommand& s : table) std::fprintf(out, "  %-12s%s\n", s.name, s.purpose);
   std::fputs(
-      "  X          anything else: the program homing-X on PATH\n\n"
-      "  --version  print the version\n"
-      "  --help     print this; homing SUBCOMMAND --help says more\n\n"
+      "  X           anything else: the program homing-X on PATH\n\n"
+      "  --version   print the version\n"
+      "  --help      print this; homing SUBCOMMAND --help says more\n\n"
       "Examples:\n"
       "  homing topology\n"
+      "  homing doctor\n"
       "  homing run --report -- ./app data.txt\n",
       out);
 }
@@ -55,7 +53,7 @@ int dispatch(int count, char** words) {
     complain("no such option: " + first + " (see homing --help)");
     return exit_usage;
   }
-  for (const subcommand& s : subcommands) {
+  for (const subcommand& s : table) {
     if (first == s.name) return s.call(rest);
   }
   return external_command(first, rest);
@@ -63,7 +61,12 @@ int dispatch(int count, char** words) {
 
 }  // namespace
 
+std::span<const subcommand> subcommands() { return table; }
+
+}  // namespace homing::cli
+
 int main(int count, char** words) {
+  using namespace homing::cli;
   int result = exit_failure;
   try {
     result = dispatch(count, words);

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 namespace homing::cli {
@@ -136,6 +137,22 @@ bool leads_on(std::string_view bytes) {
   return false;
 }
 
+// The same for the libraries that it is given: an interpreter is often a small program with a large library. The C
+// library and the linker, which have these functions themselves, don't count.
+bool libraries_lead_on(const std::string& list) {
+  constexpr std::string_view arrow = " => ";
+  for (std::size_t at = list.find(arrow); at != std::string::npos; at = list.find(arrow, at)) {
+    at += arrow.size();
+    const std::size_t end = std::min(list.find(" (0x", at), list.find('\n', at));
+    const std::string path = list.substr(at, end == std::string::npos ? end : end - at);
+    const std::string name = path.substr(path.rfind('/') + 1);
+    const bool is_system = name.starts_with("libc.") || name.starts_with("ld-") || name.starts_with("libdl.") ||
+                           name.starts_with("libpthread.");
+    if (!is_system && leads_on(mapped_file(path).bytes())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 found_program find_program(const std::string& name) {
@@ -165,6 +182,12 @@ found_program find_program(const std::string& name) {
   return {"", worst};
 }
 
+std::string own_library() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "" : (self.parent_path() / "../lib/homing/libtbb.so.12").lexically_normal().string();
+}
+
 program_facts inspect(const std::string& path) {
   const mapped_file file(path);
   program_facts facts;
@@ -182,7 +205,7 @@ program_facts inspect(const std::string& path) {
   if (!facts.tbb_path.empty()) {
     facts.links = linkage::with_tbb;
   } else {
-    facts.links = leads_on(file.bytes()) ? linkage::may_lead_to_tbb : linkage::without_tbb;
+    facts.links = leads_on(file.bytes()) || libraries_lead_on(list) ? linkage::may_lead_to_tbb : linkage::without_tbb;
   }
   return facts;
 }

@@ -31,4 +31,7 @@ struct program_facts {
 /// Errors: what can't be found out is `unknown`.
 [[nodiscard]] program_facts inspect(const std::string& path);
 
+/// Our libtbb.so.12, beside this command: <its folder>/../lib/homing, in the build tree and where it was installed.
+[[nodiscard]] std::string own_library();
+
 }  // namespace homing::cli

@@ -14,9 +14,11 @@
 #include "command.hpp"
 #include "parse.hpp"
 #include "platform/files.hpp"
+#include "policy.hpp"
 #include "program.hpp"
 #include "report.hpp"
 #include "topology/environment.hpp"
+#include "where/fullest.hpp"
 
 namespace homing::cli {
 namespace {
@@ -25,10 +27,16 @@ namespace fs = std::filesystem;
 
 struct run_options {
   std::string report{};  // empty: none; "true": a table; otherwise a file
+  bool json = false;
+  bool csv = false;
+  std::string trace{};
   std::string steal{};
+  std::string threads{};
   std::string topology{};
   std::string domain{};
   std::string tbb = "homing";
+  std::string stock_library{};
+  policy_request policy{};
 };
 
 // Our words end at "--" or at the first that is neither an option nor an option's value.
@@ -42,26 +50,19 @@ std::size_t own_words(const CLI::App& app, const arguments& args) {
   return std::min(i, args.size());
 }
 
-// <folder of this command>/../lib/homing, the same in the build tree and where it was installed.
-fs::path library_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : (self.parent_path() / "../lib/homing").lexically_normal();
-}
-
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// LD_LIBRARY_PATH with our folder in front, or without it.
-std::string search_path(const std::string& folder, bool with_ours) {
-  std::string result = with_ours ? folder : "";
+// LD_LIBRARY_PATH with another folder in front, and without ours at any other place.
+std::string search_path(const std::string& ours, const std::string& in_front) {
+  std::string result = in_front;
   const std::string before = variable("LD_LIBRARY_PATH");
   for (std::size_t start = 0; start < before.size();) {
     const std::size_t end = std::min(before.find(':', start), before.size());
     const std::string entry = before.substr(start, end - start);
-    if (entry != folder) result += (result.empty() ? "" : ":") + entry;
+    if (entry != ours) result += (result.empty() ? "" : ":") + entry;
     start = end + 1;
   }
   return result;
@@ -102,49 +103,119 @@ std::optional<std::string> prepare(const run_options& options, const std::string
   }
   set("HOMING_STEAL", options.steal);
   set("HOMING_DOMAIN", options.domain);
-  const fs::path folder = library_folder();
+  set("HOMING_THREADS", options.threads);
   const bool ours = options.tbb == "homing";
-  const fs::path library = folder / "libtbb.so.12";
+  const fs::path library = ours ? fs::path(own_library()) : fs::path(options.stock_library);
   std::error_code error;
-  if (ours && !fs::exists(library, error)) return "there is no " + library.string();
-  const std::string path = search_path(folder.string(), ours);
+  if (!library.empty() && !fs::exists(library, error)) return "there is no " + library.string();
+  const std::string in_front = library.empty() ? "" : fs::absolute(library).parent_path().string();
+  const std::string path = search_path(fs::path(own_library()).parent_path().string(), in_front);
   if (path.empty()) {
     ::unsetenv("LD_LIBRARY_PATH");
   } else {
     ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   }
   const found_program found = find_program(program);
-  if (ours && !found.path.empty()) warn_about(program, inspect(found.path), library);
+  if (!library.empty() && !found.path.empty()) warn_about(program, inspect(found.path), library);
   return std::nullopt;
 }
 
-// Runs the program with its report in a file of ours, and prints the table afterwards.
-int run_with_table(const arguments& program) {
+// A trace is written by whoever finds no file yet: one of an earlier run must go.
+std::optional<std::string> prepare_trace(std::string path) {
+  if (path.empty()) return std::nullopt;
+  path = fs::absolute(path).string();
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return "--trace " + path + ": is not a file";
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) return "--trace " + path + ": " + std::strerror(errno);
+  std::fclose(file);
+  fs::remove(path, error);
+  set("HOMING_TRACE", path);
+  return std::nullopt;
+}
+
+// What does not go together, and what is no number.
+std::optional<std::string> contradiction(const run_options& options, bool report) {
+  if (options.tbb == "stock") {
+    const char* const needs_ours = report                     ? "--report"
+                                   : !options.trace.empty()   ? "--trace"
+                                   : !options.threads.empty() ? "--threads"
+                                                              : nullptr;
+    if (needs_ours != nullptr) return std::string(needs_ours) + " needs our library: stock oneTBB has no such setting";
+    if (!options.stock_library.empty() && fs::path(options.stock_library).filename() != "libtbb.so.12") {
+      return "--stock-library " + options.stock_library + ": expected a file named libtbb.so.12";
+    }
+  } else if (!options.stock_library.empty()) {
+    return "--stock-library needs --tbb=stock";
+  }
+  if (!options.threads.empty()) {
+    const bool digits =
+        options.threads.find_first_not_of("0123456789") == std::string::npos && options.threads.size() <= 5;
+    const int value = digits ? std::stoi(options.threads) : 0;
+    if (value < 1 || value > 65536) return "--threads " + options.threads + ": expected a number from 1 to 65536";
+  }
+  return std::nullopt;
+}
+
+std::string shown(const run_report& report, const run_options& options) {
+  if (!report.value) return "homing: " + report.error + '\n';
+  if (options.json) return report.value->dump(2) + '\n';
+  return options.csv ? report_csv(*report.value) : report_table(*report.value);
+}
+
+// Runs the program with its report in a file of ours, and shows it afterwards.
+int run_with_report(const arguments& program, const run_options& options) {
   std::string name = (fs::temp_directory_path() / "homing-report-XXXXXX").string();
   const int file = ::mkstemp(name.data());
   if (file < 0) throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno));
   ::close(file);
   ::setenv("HOMING_REPORT", name.c_str(), 1);
-  const int result = run_and_wait(program);
+  traffic_counter traffic;
+  background_look looks;
+  const int result = run_and_wait(program, [&](pid_t child) {
+    traffic.attach(child);
+    looks.start(child);
+  });
   const auto content = platform::read_file(name, std::size_t{16} << 20);
   ::unlink(name.c_str());
   if (result != exit_not_found || !content.value_or("").empty()) {
-    std::fputs(report_table(content.value_or("")).c_str(), stderr);
+    const run_report report = sum_report(content.value_or(""), {.fullest = looks.stop(), .traffic = traffic.read()});
+    std::fputs(shown(report, options).c_str(), stderr);
   }
   return result;
 }
 
 int run(const arguments& args) {
   CLI::App app(
-      "Runs PROGRAM on Homing's libtbb.so.12: its folder is put in front of LD_LIBRARY_PATH.\n"
-      "The exit code is the program's, or 128 + the signal that killed it; 127 if the program was not\n"
-      "found, 126 if it can't be executed, 125 if homing itself failed.",
+      "Runs PROGRAM on Homing's libtbb.so.12: its folder is put in front of LD_LIBRARY_PATH. Nodes are\n"
+      "written as numactl does: 0-1,3, all, !0 (all but), +0 (counted among those allowed). Memory policies\n"
+      "and CPUs are set before the program starts; if the kernel refuses one, it is not started.",
       "homing run");
   run_options options;
   app.add_flag("--report", options.report,
                "after the program: a table of where its tasks ran, on stderr;\n"
                "--report=FILE: the same figures as JSON in FILE, a line a process,\n"
                "and no table");
+  auto* json = app.add_flag("--json", options.json, "the report as one JSON object, on stderr");
+  app.add_flag("--csv", options.csv, "the report as lines of figure and value, on stderr")->excludes(json);
+  app.add_option("--trace", options.trace,
+                 "write a trace of the tasks to this file, for ui.perfetto.dev or chrome://tracing:\n"
+                 "threads by domain, steals marked near and far; each further process that\n"
+                 "runs tasks writes its own, with its number behind the name");
+  auto* interleave =
+      app.add_option("-i,--interleave", options.policy.interleave, "deal pages over these nodes by turns")
+          ->type_name("NODES");
+  auto* membind =
+      app.add_option("-m,--membind", options.policy.membind, "memory from these nodes only")->type_name("NODES");
+  auto* preferred =
+      app.add_option("-p,--preferred", options.policy.preferred, "memory from this node while it has some")
+          ->type_name("NODE");
+  interleave->excludes(membind)->excludes(preferred);
+  membind->excludes(preferred);
+  app.add_option("-N,--cpunodebind", options.policy.cpunodebind, "the CPUs of these nodes only, of those allowed")
+      ->type_name("NODES");
+  app.add_option("--threads", options.threads, "the default number of threads at most (HOMING_THREADS)")
+      ->type_name("NUMBER");
   app.add_option("--steal", options.steal, "whom to steal from: near (default), random or domain")
       ->check(CLI::IsMember({"near", "random", "domain"}));
   app.add_option("--topology", options.topology, "a made-up machine: an hwloc synthetic line, or an XML file");
@@ -152,12 +223,19 @@ int run(const arguments& args) {
       ->check(CLI::IsMember({"node", "l3", "socket"}));
   app.add_option("--tbb", options.tbb, "homing (default), or stock: the library it has without us")
       ->check(CLI::IsMember({"homing", "stock"}));
+  app.add_option("--stock-library", options.stock_library, "with --tbb=stock: this libtbb.so.12")->type_name("FILE");
   shape_help(app, "homing run [OPTIONS] [--] PROGRAM [ARGS...]",
              "  homing run -- ./app data.txt\n"
              "  homing run --report -- python3 script.py\n"
              "  homing run --report=figures.json --steal=domain -- ./app\n"
              "  homing run --topology \"node:4 core:2 pu:1\" --report -- ./app\n"
-             "  homing run --tbb=stock -- ./app");
+             "  homing run --interleave=all --threads 8 -- ./app\n"
+             "  homing run -N 0 -m 0 --trace trace.json -- ./app\n"
+             "  homing run --tbb=stock -- ./app",
+             "  X    the program's own, or 128 + the signal that killed it\n"
+             "  125  homing itself failed, or wrong usage\n"
+             "  126  the program can't be executed\n"
+             "  127  the program was not found\n");
   const std::size_t own = own_words(app, args);
   arguments program(args.begin() + static_cast<std::ptrdiff_t>(own), args.end());
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
@@ -170,17 +248,19 @@ int run(const arguments& args) {
     complain("no program given (see homing run --help)");
     return exit_run_failed;
   }
+  if ((options.json || options.csv) && options.report.empty()) options.report = "true";
   const bool report = !options.report.empty() && options.report != "false";
-  if (report && options.tbb == "stock") {
-    complain("--report needs our library: stock oneTBB writes none");
-    return exit_run_failed;
-  }
-  if (const auto error = prepare(options, program.front())) {
+  // What may fail comes first: a warning is for a program that will be started.
+  auto error = contradiction(options, report);
+  if (!error) error = prepare_trace(options.trace);
+  if (!error) error = apply(options.policy);
+  if (!error) error = prepare(options, program.front());
+  if (error) {
     complain(*error);
     return exit_run_failed;
   }
   if (!report) return become(program);
-  if (options.report == "true") return run_with_table(program);
+  if (options.report == "true") return run_with_report(program, options);
   if (options.report != "stderr") {
     options.report = fs::absolute(options.report).string();
     // Each process adds its line; those of an earlier run would be counted too.

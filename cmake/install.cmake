@@ -14,6 +14,7 @@ if(TARGET tbb)
 endif()
 if(TARGET homing_cli)
   install(TARGETS homing_cli RUNTIME DESTINATION bin)
+  install(DIRECTORY ${HOMING_SHARE}/ DESTINATION share)
 endif()
 
 configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake

@@ -4,16 +4,25 @@
 /// happens.
 #pragma once
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "observe/counters.hpp"
 
 namespace homing::observe {
 
 struct report {
   const char* version;
-  unsigned domains;
-  bool made_up;  ///< the machine is not the real one
-  unsigned threads;
-  std::array<std::uint64_t, static_cast<std::size_t>(event::count_)> totals;
+  int process = 0;
+  unsigned domains = 0;
+  bool made_up = false;  ///< the machine is not the real one
+  unsigned threads = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(event::count_)> totals{};
+  std::map<std::pair<unsigned, unsigned>, std::uint64_t> homes{};  ///< tasks by (home, domain they ran in)
+  std::vector<unsigned> threads_in{};                              ///< by domain
+  bool pages_known = false;
+  std::map<int, std::uint64_t> bytes_on{};  ///< the process's memory by node (OS id), at this moment
 };
 
 /// Adds a line to the file `path`, or to stderr if `path` is "stderr". In one write, so that several processes that

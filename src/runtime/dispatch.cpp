@@ -14,6 +14,7 @@
 #include "runtime/resource_manager.hpp"
 #include "runtime/suspend.hpp"
 #include "runtime/task_source.hpp"
+#include "runtime/traced_run.hpp"
 #include "runtime/wait_table.hpp"
 
 namespace homing::runtime {
@@ -273,14 +274,24 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
               d.ed.affinity_slot = address.affinity_slot;
               d.isolation = task_access::isolation(*t);
               fp.use(context_access::fp(*d.ed.context));
-              me.counters.add(address.home_domain == me.domain ? observe::event::home : observe::event::away);
+              if (address.home_domain == me.domain) {
+                me.counters.add(observe::event::home);
+              } else {
+                me.counters.add(observe::event::away);
+                me.homes.ran_away(me.domain, address.home_domain, me.in->domain_count());
+              }
             } else {
               d.ed.original_slot = me.slot_number;
               d.ed.affinity_slot = no_slot;
               me.counters.add(observe::event::home);
             }
             d.current = t;
-            task* next = context_access::is_cancelled(*d.ed.context) ? t->cancel(d.ed) : t->execute(d.ed);
+            task* next = nullptr;
+            if (__builtin_expect(me.trace != nullptr, false)) {
+              next = run_traced(d, *t, bypassed ? me.domain : task_access::address(*t).home_domain);
+            } else {
+              next = context_access::is_cancelled(*d.ed.context) ? t->cancel(d.ed) : t->execute(d.ed);
+            }
             t = next;
             bypassed = next != nullptr;
           }
@@ -381,7 +392,8 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
 
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
   if (!t.domain_is_fixed && t.running->outermost) {
-    t.domain = t.in->manager().domain_of_this_thread();  // an application thread's: here, where it may spread its work
+    // An application thread's: here, where it may spread its work.
+    t.move_to_domain(t.in->manager().domain_of_this_thread(), t.in->domain_count());
     t.slot->domain.store(t.domain, sync::relaxed);
   }
   context_waiter waiter(wait);

@@ -25,7 +25,7 @@ bool master_pin::wanted(const resource_manager& manager) noexcept {
 
 master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {
   const auto now = platform::get_affinity();
-  t.domain = manager.take_in_master(now.mask);
+  t.move_to_domain(manager.take_in_master(now.mask), manager.domain_count());
   t.domain_is_fixed = true;
   if (!now.ok()) {
     warn_once(now.error_number);

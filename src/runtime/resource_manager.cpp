@@ -71,7 +71,7 @@ std::uint16_t resource_manager::domain_of_this_thread() noexcept {
   thread_state& t = this_thread();
   if (!t.domain_is_fixed) {
     static sync::atomic<unsigned> turn{0};
-    t.domain = static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_);
+    t.move_to_domain(static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_), domain_count_);
     t.domain_is_fixed = true;
   }
   return t.domain;

@@ -12,6 +12,7 @@
 #include "runtime/dispatch.hpp"
 #include "runtime/master_pin.hpp"
 #include "runtime/resource_manager.hpp"
+#include "topology/machine.hpp"
 
 namespace homing::runtime {
 
@@ -85,8 +86,11 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
     }
   }
   t->kind = kind;
-  t->domain = domain;
   t->domain_is_fixed = kind == thread_kind::worker;
+  if (t->domain != domain) {  // a record's first domain is 0, and a machine that is read only now has had no tasks
+    t->move_to_domain(domain, static_cast<unsigned>(topology::process_machine().domains().size()));
+  }
+  t->trace = observe::make_trace_buffer(t->counters);
   t->pool = &memory::object_pool::acquire(domain);
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->manager = nullptr;
@@ -103,7 +107,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   if (master_pin::wanted(manager)) {
     pin = std::make_unique<master_pin>(manager, t);
   } else {
-    t.domain = manager.domain_of_this_thread();
+    t.move_to_domain(manager.domain_of_this_thread(), manager.domain_count());
   }
   auto* a = new arena(manager, arena_request{});
   a->add_user();
@@ -171,6 +175,7 @@ void keep_only_this_record_after_fork() noexcept {
     mine->next_record = nullptr;
   }
   newest_record.store(mine, sync::relaxed);
+  observe::restart_trace_after_fork(mine == nullptr ? nullptr : mine->trace);
 }
 
 }  // namespace homing::runtime

@@ -8,6 +8,8 @@
 
 #include "memory/small_object_pool.hpp"
 #include "observe/counters.hpp"
+#include "observe/task_homes.hpp"
+#include "observe/trace.hpp"
 #include "runtime/context.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
@@ -54,11 +56,19 @@ struct alignas(sync::cache_line_bytes) thread_state {
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena
   slot_id last_slot = no_slot;    ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;
+  observe::trace_buffer* trace = nullptr;  ///< null: no trace is made
 
   alignas(sync::cache_line_bytes) sync::parker parker;
   observe::counters counters;
+  observe::task_homes homes;
   thread_state* next_record = nullptr;  ///< all records of the process; written once
   thread_state* next_free = nullptr;
+
+  /// An application's thread is in another domain now.
+  void move_to_domain(std::uint16_t to, unsigned domain_count) noexcept {
+    if (to != domain) homes.leave_domain(domain, counters.read(observe::event::home), domain_count);
+    domain = to;
+  }
 
   /// A pseudo-random number below `bound` (> 0); xorshift, per thread.
   std::uint32_t random_below(std::uint32_t bound) noexcept {

@@ -312,8 +312,13 @@ class machine_builder {
   void set_concurrency() {
     result_->usable_cpus_ = static_cast<unsigned>(usable_.size());
     result_->default_concurrency_ = result_->usable_cpus_;
-    if (result_->virtual_) return;
     limits& cut = result_->limits_;
+    if (!result_->virtual_) apply_quota(cut);
+    cut.thread_limit = given_.threads;
+    if (given_.threads) result_->default_concurrency_ = std::min(result_->default_concurrency_, *given_.threads);
+  }
+
+  void apply_quota(limits& cut) {
     if (given_.quota_cpus) {
       if (*given_.quota_cpus > 0) cut.quota_cpus = *given_.quota_cpus;
     } else if (const auto quota = platform::read_cpu_quota()) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -13,6 +14,10 @@
 #include "topology/facts.hpp"
 
 namespace homing::topology {
+namespace {
+constexpr unsigned threads_max = 65536;  // CPUs of the largest machine that is read
+}  // namespace
+
 source::origin guess_origin(const std::string& text) {
   struct stat info {};
   const bool is_file = text.ends_with(".xml") || ::stat(text.c_str(), &info) == 0;
@@ -25,15 +30,27 @@ domain_kind kind_of_environment() noexcept {
       domain_kind::node);
 }
 
+std::optional<unsigned> threads_of_environment() noexcept {
+  const auto value = platform::env("HOMING_THREADS");
+  if (!value) return std::nullopt;
+  unsigned threads = 0;
+  const char* const end = value->data() + value->size();
+  const auto [stopped, error] = std::from_chars(value->data(), end, threads);
+  if (error == std::errc{} && stopped == end && threads >= 1 && threads <= threads_max) return threads;
+  platform::refuse_env("HOMING_THREADS", *value, "an integer from 1 to 65536", "no limit");
+  return std::nullopt;
+}
+
 std::vector<named_source> sources_of_environment() {
   std::vector<named_source> result;
   const domain_kind kind = kind_of_environment();
+  const auto threads = threads_of_environment();
   const auto add = [&](const char* name, std::optional<source::origin> origin) {
     const auto value = platform::env(name);
     if (!value) return;
     std::string text(*value);
     const source::origin from = origin ? *origin : guess_origin(text);
-    result.push_back({name, {.from = from, .text = std::move(text), .kind = kind}});
+    result.push_back({name, {.from = from, .text = std::move(text), .kind = kind, .limits = {.threads = threads}}});
   };
   add("HOMING_TOPOLOGY", std::nullopt);
   add("HWLOC_SYNTHETIC", source::origin::synthetic);
@@ -51,6 +68,7 @@ std::shared_ptr<const machine> one_domain() {
   for (const cpu_id cpu : mask.mask.ids()) facts.cpus.push_back({cpu, 0, -1, -1, -1, 0, true});
   given_limits given;
   given.mask = mask.mask;
+  given.threads = threads_of_environment();
   return build(facts, domain_kind::node, given).value;
 }
 
@@ -73,7 +91,8 @@ std::shared_ptr<const machine> read_environment(source::figures figures) {
     platform::refuse_env(asked[i].variable, asked[i].from.text, expected.c_str(), next);
   }
   if (hidden) return one_domain();
-  read_result real = read({.kind = kind_of_environment(), .wanted = figures});
+  read_result real =
+      read({.kind = kind_of_environment(), .limits = {.threads = threads_of_environment()}, .wanted = figures});
   if (real.value) return std::move(real.value);
   platform::warn("can't read this machine's topology (%s); using %s", platform::printable(real.error).c_str(),
                  mask_only);

@@ -1,6 +1,7 @@
 /// What the environment says about the machine to use.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "topology/source.hpp"
@@ -19,6 +20,9 @@ struct named_source {
 [[nodiscard]] std::vector<named_source> sources_of_environment();
 /// HOMING_DOMAIN; a bad value is said on stderr.
 [[nodiscard]] domain_kind kind_of_environment() noexcept;
+
+/// HOMING_THREADS: the default number of threads at most; a bad value is said on stderr and bounds nothing.
+[[nodiscard]] std::optional<unsigned> threads_of_environment() noexcept;
 
 /// HOMING_TOPOLOGY takes both: an existing file or a name that ends in ".xml" is XML, anything
 /// else a synthetic line.

@@ -55,6 +55,7 @@ struct limits {
   unsigned cut_by_affinity = 0;      ///< the process's mask, beyond what the cpuset took
   std::optional<double> quota_cpus;  ///< cgroup quota in CPUs
   std::string quota_file;
+  std::optional<unsigned> thread_limit;   ///< HOMING_THREADS
   std::vector<node_id> forbidden_memory;  ///< nodes whose memory this process may not use
   std::vector<node_id> nodes_without_memory;
   std::vector<node_id> nodes_without_cpus;  ///< memory tiers: no domain
@@ -90,8 +91,8 @@ class machine {
 
   /// CPUs left after offline CPUs, cpuset and affinity mask; >= 1.
   [[nodiscard]] unsigned usable_cpus() const noexcept { return usable_cpus_; }
-  /// min(usable_cpus, quota rounded up), >= 1. A made-up machine's is its CPU count: the real
-  /// machine's mask and quota don't cut it.
+  /// min(usable_cpus, quota rounded up, HOMING_THREADS), >= 1. A made-up machine's is its CPU count or
+  /// HOMING_THREADS: the real machine's mask and quota don't cut it.
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
   /// A made-up machine: binding goes to real CPUs dealt round-robin, page homes are bookkept.
   [[nodiscard]] bool is_virtual() const noexcept { return virtual_; }

@@ -15,6 +15,7 @@ struct given_limits {
   std::optional<platform::cpu_set> mask{};           ///< real CPUs the process may use
   std::optional<platform::node_set> memory_nodes{};  ///< nodes it may get memory from
   std::optional<double> quota_cpus{};                ///< <= 0: no quota
+  std::optional<unsigned> threads{};                 ///< the default number of threads at most; not given: none
 };
 
 struct source {

@@ -108,7 +108,9 @@ def report(folder):
     check("sums of 2 processes" in seen.err, "a table of both", seen)
     part = script(folder / "part", "#!/bin/sh\necho '{\"domains\":1,\"tasks\":{\"executed\":0}}' > $HOMING_REPORT\n")
     seen = homing("run", "--report", part)
-    check(seen.err.count("not measured") == 9 and "nan" not in seen.err, "missing figures are not measured, never 0", seen)
+    lines = [line for line in seen.err.splitlines() if "not measured" in line]
+    for figure in ("steals, near", "mailboxes", "wake-ups", "pages at the end", "home domain"):
+        check(any(figure in line for line in lines) and "nan" not in seen.err, f"a missing figure is not measured, never 0: {figure}", seen)
     for text in ("garbage", "[1]", '{"tasks":'):
         bad = script(folder / "bad", f"#!/bin/sh\necho '{text}' > $HOMING_REPORT\nexit 3\n")
         seen = homing("run", "--report", bad)
@@ -117,6 +119,133 @@ def report(folder):
     check(seen.code == 0 and "no report" in seen.err, "no report at all", seen)
     seen = homing("run", "--report", writer, env={"TMPDIR": str(folder / "none")})
     check(seen.code == 125, "nowhere to put the report", seen)
+
+
+def locality_report(folder):
+    """All that the report is made of, from a program that really runs tasks."""
+    program = tasks_program(folder)
+    if program is None:
+        return
+    machine = ["--topology", "node:4 core:2 pu:1"]
+    seen = homing("run", *machine, "--json", "--", program)
+    check(seen.code == 0 and seen.out == "done\n", "a program with tasks", seen)
+    report = json.loads(seen.err)
+    homes = report["homes"]
+    tasks = report["tasks"]
+    check(sum(n for _, _, n in homes) == tasks["executed"] > 0, "tasks by home and domain add up", report)
+    check(sum(n for home, ran, n in homes if home == ran) == tasks["home"], "those at home too", report)
+    check(sum(n for home, ran, n in homes if home != ran) == tasks["away"], "and those away", report)
+    check(sum(report["bytes_by_node"].values()) >= 32 << 20, "pages at the end, with what the program keeps", report)
+    check((report["traffic"] is None) == ("traffic_reason" in report), "traffic, or a reason", report)
+    table = homing("run", *machine, "--report", "--", program)
+    check("tasks by home (row)" in table.err and "pages at the end" in table.err and "traffic" in table.err, "the table", table)
+    rows = dict(line.split(",") for line in homing("run", *machine, "--csv", "--", program).err.splitlines())
+    check(int(rows["tasks_executed"]) > 0 and rows["figure"] == "value" and "traffic_near" in rows, "CSV", rows)
+    one = json.loads(homing("run", "--threads", "1", "--json", "--", program).err)
+    check(one["steals"] == {"near": 0, "far": 0} and one["tasks"]["executed"] > 0, "--threads 1: nobody steals", one)
+
+
+def tasks_program(folder):
+    """A program on oneTBB's own headers that keeps 32 MiB and runs loops with affinity; None without a compiler."""
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None or not Path("/usr/include/oneapi/tbb.h").exists():
+        print("left out: no C++ compiler, or no oneTBB headers")
+        return None
+    (folder / "tasks.cpp").write_text("""#include <oneapi/tbb.h>
+#include <cstdio>
+#include <vector>
+int main() {
+  static auto& kept = *new std::vector<double>(4 << 20, 1.0);
+  oneapi::tbb::affinity_partitioner same;
+  for (int round = 0; round < 4; ++round)
+    oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<int>(0, 1 << 20, 4096), [](const auto& r) {
+      for (int i = r.begin(); i != r.end(); ++i) kept[static_cast<unsigned>(i)] += i;
+    }, same);
+  std::puts(kept[5] > 0 ? "done" : "wrong");
+}
+""")
+    subprocess.run([compiler, "-std=c++17", "-O1", folder / "tasks.cpp", "-o", folder / "tasks", LIBRARY / "libtbb.so.12", "-pthread"],
+                   check=True)
+    return folder / "tasks"
+
+
+def trace(folder):
+    program = tasks_program(folder)
+    if program is None:
+        return
+    (folder / "trace.json").write_text("of an earlier run")
+    seen = homing("run", "--topology", "node:4 core:2 pu:1", "--trace", "trace.json", "--json", "--", program, cwd=folder)
+    check(seen.code == 0, "--trace with a report", seen)
+    events = json.loads((folder / "trace.json").read_text())
+    report = json.loads(seen.err)
+    slices = [e for e in events["traceEvents"] if e["ph"] == "X"]
+    check(len(slices) + events["otherData"]["dropped_tasks"] == report["tasks"]["executed"], "a slice a task",
+          (len(slices), report))
+    processes = {e["pid"]: e["args"]["name"] for e in events["traceEvents"] if e["name"] == "process_name"}
+    check(len(processes) == 4 and all(e["pid"] in processes for e in slices), "a process a domain", processes)
+    threads = {(e["pid"], e["tid"]) for e in events["traceEvents"] if e["name"] == "thread_name"}
+    check(all((e["pid"], e["tid"]) in threads for e in slices), "each thread has a name", threads)
+    check(len({tid for _, tid in threads}) == len(threads), "and is in one process only", threads)
+    check(sum(e["cat"] == "steal,far" for e in slices) <= report["steals"]["far"], "far steals are marked", report)
+    away = sum(e["args"]["home"] != e["pid"] - 1 for e in slices)
+    check(away == report["tasks"]["away"], "home and domain as in the report", (away, report["tasks"]))
+    two = script(folder / "two", f"#!/bin/sh\n{program}\n{program}\n")
+    seen = homing("run", "--trace", folder / "both.json", "--", two)
+    found = sorted(p.name for p in folder.glob("both.json*"))
+    check(seen.code == 0 and len(found) == 2 and found[0] == "both.json", "a file each for several processes", found)
+    seen = homing("run", "--", program)
+    check(seen.err == "", "nothing without it", seen)
+
+
+def policies(folder):
+    show = "import os; print(*sorted(os.sched_getaffinity(0))); print(open('/proc/self/numa_maps').readline().split()[1])"
+    if not os.path.exists("/proc/self/numa_maps"):
+        print("left out: no numa_maps")
+        return
+    nodes = json.loads(homing("topology", "--json").out)["nodes"]
+    usable = [n["node"] for n in nodes if n["memory"] == "usable"]
+    first = usable[0]
+    for option, name in (("--membind", f"bind:{first}"), ("--preferred", f"prefer:{first}"), ("-m", f"bind:{first}"),
+                         ("-p", f"prefer:{first}")):
+        for value in (str(first), "+0"):
+            seen = homing("run", option, value, "--", sys.executable, "-c", show)
+            if "refuses set_mempolicy" in seen.err:
+                print("left out: set_mempolicy is refused here")
+                return
+            check(seen.code == 0 and seen.out.split("\n")[1].startswith(name), f"{option} {value}", seen)
+    seen = homing("run", "--interleave=all", "--", sys.executable, "-c", show)
+    check(seen.out.split("\n")[1].startswith("interleave:"), "--interleave=all", seen)
+    cpus = {cpu for n in nodes for cpu in n["cpus"]}
+    node = next(n for n in nodes if n["cpus"])
+    seen = homing("run", "-N", node["node"], "-m", first, "--", sys.executable, "-c", show)
+    check([int(c) for c in seen.out.split("\n")[0].split()] == node["cpus"], "--cpunodebind", seen)
+    cpu = min(cpus)
+    narrow = subprocess.run(["taskset", "-c", str(cpu), COMMAND, "run", "-N", "all", "--", sys.executable, "-c", show],
+                            text=True, capture_output=True) if shutil.which("taskset") else None
+    check(narrow is None or narrow.stdout.split("\n")[0] == str(cpu), "a mask is never widened", narrow)
+    for words in (["--membind", "99"], ["--interleave", "0-99"], ["--membind", "x"], ["--membind="], ["--cpunodebind", "99"],
+                  ["--preferred", "!99"], ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],
+                  [f"--membind=!{','.join(map(str, usable))}"], ["--threads", "0"], ["--threads", "x"], ["--threads", "65537"],
+                  ["--tbb=stock", "--threads", "2"], ["--tbb=stock", "--trace", "x"], ["--stock-library", "x"],
+                  ["--tbb=stock", "--stock-library", folder / "none/libtbb.so.12"], ["--tbb=stock", "--stock-library", "/bin/sh"],
+                  ["--trace", folder / "none/x.json"], ["--trace", folder], ["--json", "--csv"]):
+        seen = homing("run", *words, "--", sys.executable, "-c", "print('started')")
+        check(seen.code == 125 and seen.out == "" and seen.err.count("\n") == 1 and seen.err.startswith("homing: "),
+              f"refused before the program starts: {' '.join(map(str, words))}", seen)
+
+
+def stock_library(folder):
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        print("left out: no C compiler")
+        return
+    (folder / "other.c").write_text('const char *TBB_runtime_version(void) { return "other"; }\n'
+                                    "int _ZN3tbb6detail2r115numa_node_countEv(void) { return 77; }\n")
+    (folder / "lib").mkdir()
+    library = folder / "lib/libtbb.so.12"
+    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libtbb.so.12", folder / "other.c", "-o", library], check=True)
+    seen = homing("run", "--tbb=stock", "--stock-library", library, "--", sys.executable, "-c", ASK)
+    check(seen.code == 0 and seen.out == "other 77\n", "--stock-library", seen)
 
 
 def signals(folder):
@@ -167,4 +296,4 @@ def warnings(folder):
         check(seen.code != 0 and seen.code > 0, f"an ELF file of {size} bytes", seen)
 
 
-main([our_library, settings, exit_codes, without_library, report, signals, warnings])
+main([our_library, settings, exit_codes, without_library, report, locality_report, trace, policies, stock_library, signals, warnings])

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from command import check, homing, main
 
@@ -41,6 +43,65 @@ def variables_and_options(_):
           and seen.out.startswith("machine:"), "a bad variable is one line, and the real machine", seen)
 
 
+def nodes_and_memory(_):
+    """What `numactl -H` tells: sizes, free memory, nodes without CPUs."""
+    tiered = homing("topology", "--json", "--topology", "pack:2 [numa(memory=1GB)] core:2 pu:1 [numa(memory=3GB)]")
+    seen = json.loads(homing("topology", "--json").out)
+    for node in seen["nodes"]:
+        meminfo = Path(f"/sys/devices/system/node/node{node['node']}/meminfo")
+        if meminfo.exists():
+            total = int(re.search(r"MemTotal:\s+(\d+)", meminfo.read_text())[1]) * 1024
+            check(node["memory_bytes"] == total, "memory is the kernel's figure", node)
+            check(0 < node["free_bytes"] < total, "so is what is free of it", node)
+    check(len(seen["nodes"][0]["distances"]) == len(seen["nodes"]), "a row of distances a node", seen["nodes"])
+    check(tiered.code == 0 and all(n["free_bytes"] is None for n in json.loads(tiered.out)["nodes"]),
+          "nothing is free on a made-up machine: unknown", tiered)
+    text = homing("topology", "--topology", "node:2 core:1 pu:1").out
+    check("only sort" in text and "assumed" in text, "distances come with their warning", text)
+    check("only sort" not in homing("topology", "--topology", "core:2 pu:1").out, "and not where there is none")
+    wide = [line for line in homing("topology", "--topology", "node:8 core:16 pu:2").out.splitlines() if len(line) > 80]
+    check(not wide, "80 columns", wide)
+
+
+def thread_limit(_):
+    for extra in ([], ["--topology", "node:4 core:2 pu:1"]):
+        seen = json.loads(homing("topology", "--json", *extra, env={"HOMING_THREADS": "1"}).out)
+        check(seen["threads"] == 1 and seen["limits"]["thread_limit"] == 1 and seen["usable_cpus"] >= 1, "HOMING_THREADS bounds", seen)
+    for value in ("0", "-1", "many", "65537", "1 "):
+        seen = homing("topology", "--json", env={"HOMING_THREADS": value})
+        check(seen.code == 0 and seen.err.count("\n") == 1 and "no limit" in seen.err
+              and json.loads(seen.out)["limits"]["thread_limit"] is None, f"HOMING_THREADS={value!r} is refused", seen)
+
+
+def picture(folder):
+    for number, words in enumerate(([], ["--topology", "node:4 core:2 pu:1"], ["--topology", FIXTURES / "unequal.xml"],
+                                    ["--topology", "pack:2 l3:2 core:4 pu:2"], ["--topology", "node:70 core:1 pu:1"],
+                                    ["--topology", "node:2 core:300 pu:1"])):
+        path = folder / f"{number}.svg"
+        seen = homing("topology", "--svg", path, *words)
+        check(seen.code == 0 and seen.err == "", f"--svg {words}", seen)
+        machine = json.loads(homing("topology", "--json", *words).out)
+        root = ElementTree.parse(path).getroot()
+        texts = ["".join(t.itertext()) for t in root.iter("{http://www.w3.org/2000/svg}text")]
+        for domain in machine["domains"]:
+            check(any(t.startswith(f"domain {domain['index']}: node {domain['node']}") for t in texts), "each domain", texts)
+        few = all(len(d["cpus"]) <= 256 for d in machine["domains"])
+        tiles = [r for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "cpu"]
+        check(len(tiles) == (machine["usable_cpus"] if few else 0), "a tile a CPU, or a list of many", len(tiles))
+        cells = [r for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "cell"]
+        count = len(machine["domains"])
+        check(len(cells) == (count * count if 1 < count <= 64 else 0), "the matrix", len(cells))
+        width, height = int(root.get("width")), int(root.get("height"))
+        inside = all(int(r.get("x", 0)) + int(r.get("width")) <= width and int(r.get("y", 0)) + int(r.get("height")) <= height
+                     for r in root.iter("{http://www.w3.org/2000/svg}rect"))
+        check(inside, "nothing lies outside the picture")
+        text = path.read_text()
+        check("prefers-color-scheme: dark" in text and "http" not in text.replace("http://www.w3.org/2000/svg", ""),
+              "dark and light, and nothing from elsewhere")
+    seen = homing("topology", "--svg", folder / "none/x.svg")
+    check(seen.code == 1 and seen.out == "" and "can't write" in seen.err and seen.err.count("\n") == 1, "an unwritable picture", seen)
+
+
 def real_machine(_):
     cpu = min(os.sched_getaffinity(0))
     before = os.sched_getaffinity(0)
@@ -65,4 +126,4 @@ def bad_input(folder):
         check(seen.code == 2 and seen.out == "" and "--help" in seen.err, f"wrong usage: {' '.join(words)}", seen)
 
 
-main([forms_agree, variables_and_options, real_machine, bad_input])
+main([forms_agree, variables_and_options, nodes_and_memory, thread_limit, picture, real_machine, bad_input])

@@ -61,6 +61,10 @@ def main() -> None:
         if (prefix / "bin/homing").exists():
             run(prefix / "bin/homing", "--version")
             check(True, "bin/homing starts")
+            for page in ("homing", "homing-topology", "homing-run"):
+                check((prefix / f"share/man/man1/{page}.1").stat().st_size > 0, f"man {page}")
+            for path in ("bash-completion/completions/homing", "zsh/site-functions/_homing", "fish/vendor_completions.d/homing.fish"):
+                check((prefix / "share" / path).stat().st_size > 0, f"completions: {path}")
         if with_tbb and (prefix / "bin/homing").exists():
             said = run(prefix / "bin/homing", "run", "--", work / "cmake/uses_tbb")
             check("on Homing" in said, "homing run -- PROGRAM uses the moved library")

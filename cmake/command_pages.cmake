@@ -1,0 +1,17 @@
+# Manual pages and completions: the command prints them itself, from the descriptions in its options.
+set(HOMING_SHARE ${CMAKE_BINARY_DIR}/share)
+set(made ${CMAKE_CURRENT_BINARY_DIR}/command_pages.made)
+set(completions ${HOMING_SHARE}/bash-completion/completions ${HOMING_SHARE}/zsh/site-functions
+                ${HOMING_SHARE}/fish/vendor_completions.d)
+add_custom_command(
+  OUTPUT ${made}
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${HOMING_SHARE}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
+  COMMAND homing_cli manual --folder ${HOMING_SHARE}/man/man1
+  COMMAND homing_cli completions bash > ${HOMING_SHARE}/bash-completion/completions/homing
+  COMMAND homing_cli completions zsh > ${HOMING_SHARE}/zsh/site-functions/_homing
+  COMMAND homing_cli completions fish > ${HOMING_SHARE}/fish/vendor_completions.d/homing.fish
+  COMMAND ${CMAKE_COMMAND} -E touch ${made}
+  DEPENDS homing_cli
+  VERBATIM)
+add_custom_target(homing_command_pages ALL DEPENDS ${made})

@@ -1,0 +1,199 @@
+#include "observe/trace.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <set>
+
+#include "platform/env.hpp"
+
+namespace homing::observe {
+
+namespace {
+
+sync::atomic<bool> is_on{false};
+sync::atomic<trace_buffer*> newest{nullptr};
+std::mutex list_lock;
+
+// In the order of trace_buffer::seen_.
+constexpr event events[] = {event::steal_near, event::steal_far, event::mailbox, event::shared_queue, event::revoke};
+constexpr taken_from meanings[] = {taken_from::steal_near, taken_from::steal_far, taken_from::mailbox,
+                                   taken_from::shared_queue, taken_from::revoke};
+
+constexpr const char* names[] = {
+    "task",         "task, stolen near", "task, stolen far", "task from a mailbox", "task from a shared queue",
+    "task, revoked"};
+constexpr const char* kinds[] = {"own", "steal,near", "steal,far", "mailbox", "shared_queue", "revoke"};
+
+bool write_all(int file, const std::string& text) noexcept {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    done += static_cast<std::size_t>(wrote);
+  }
+  return true;
+}
+
+template <class... Values>
+void append(std::string& text, const char* format, Values... values) {
+  char line[320];
+  const int length = std::snprintf(line, sizeof line, format, values...);
+  text.append(line, std::min(static_cast<std::size_t>(length), sizeof line - 1));
+}
+
+}  // namespace
+
+class trace_access {
+ public:
+  static trace_buffer* make(const counters& now) noexcept {
+    void* const memory = ::mmap(nullptr, trace_buffer::capacity * sizeof(traced_task), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    auto* const buffer = new (std::nothrow) trace_buffer;
+    if (buffer == nullptr) {
+      ::munmap(memory, trace_buffer::capacity * sizeof(traced_task));
+      return nullptr;
+    }
+    buffer->tasks_ = static_cast<traced_task*>(memory);
+    buffer->thread_ = ::gettid();
+    static_cast<void>(buffer->how_taken(now));  // what an earlier thread of the record did is not this one's
+    const std::lock_guard hold(list_lock);
+    buffer->next_ = newest.load(sync::relaxed);
+    newest.store(buffer, sync::release);  // partner: all_traces()
+    return buffer;
+  }
+  static void restart(trace_buffer* mine) noexcept {
+    new (&list_lock) std::mutex;  // its holder, if any, does not exist in this process
+    if (mine != nullptr) {
+      mine->next_ = nullptr;
+      mine->count_.store(0, sync::relaxed);
+      mine->dropped_.store(0, sync::relaxed);
+      mine->thread_ = ::gettid();
+    }
+    newest.store(mine, sync::relaxed);
+  }
+};
+
+taken_from trace_buffer::how_taken(const counters& now) noexcept {
+  taken_from how = taken_from::own;
+  for (std::size_t i = 0; i < seen_count; ++i) {
+    const std::uint64_t value = now.read(events[i]);
+    if (value != seen_[i]) how = meanings[i];
+    seen_[i] = value;
+  }
+  return how;
+}
+
+void trace_buffer::add(const traced_task& task) noexcept {
+  const std::size_t at = count_.load(sync::relaxed);  // relaxed: only the owner writes it
+  if (at == capacity) {
+    dropped_.store(dropped_.load(sync::relaxed) + 1, sync::relaxed);
+    return;
+  }
+  tasks_[at] = task;
+  count_.store(at + 1, sync::release);  // partner: size()
+}
+
+void switch_trace_on() noexcept { is_on.store(true, sync::relaxed); }
+
+trace_buffer* make_trace_buffer(const counters& now) noexcept {
+  return is_on.load(sync::relaxed) ? trace_access::make(now) : nullptr;
+}
+
+void restart_trace_after_fork(trace_buffer* mine) noexcept { trace_access::restart(mine); }
+
+const trace_buffer* all_traces() noexcept { return newest.load(sync::acquire); }
+
+std::int64_t trace_clock_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string trace_json(const trace_buffer* first, const std::vector<traced_domain>& domains) {
+  std::int64_t start = 0;
+  bool any = false;
+  std::uint64_t dropped = 0;
+  std::vector<const trace_buffer*> buffers;
+  for (const trace_buffer* b = first; b != nullptr; b = b->next()) buffers.push_back(b);
+  std::reverse(buffers.begin(), buffers.end());  // oldest first
+  std::vector<std::size_t> sizes;                // of each, at one moment
+  for (const trace_buffer* b : buffers) {
+    sizes.push_back(b->size());
+    dropped += b->dropped();
+    for (std::size_t i = 0; i < sizes.back(); ++i) {
+      start = any ? std::min(start, (*b)[i].begin_ns) : (*b)[i].begin_ns;
+      any = true;
+    }
+  }
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"otherData\":{";
+  append(text, "\"dropped_tasks\":%llu},\"traceEvents\":[\n", static_cast<unsigned long long>(dropped));
+  // Viewers keep process 0 for themselves: domain d is process d + 1.
+  for (std::size_t d = 0; d < domains.size(); ++d) {
+    append(text,
+           "{\"ph\":\"M\",\"pid\":%zu,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"domain %zu (node "
+           "%d)\"}},\n",
+           d + 1, d, domains[d].node);
+    append(text,
+           "{\"ph\":\"M\",\"pid\":%zu,\"tid\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%zu}},\n",
+           d + 1, d);
+  }
+  const std::size_t stride = domains.size() + 1;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    std::set<unsigned> seen;  // domains; an application's thread may have been in several
+    for (std::size_t i = 0; i < sizes[b]; ++i) {
+      const traced_task& t = (*buffers[b])[i];
+      const unsigned pid = t.ran_in + 1U;
+      const std::size_t tid = (b + 1) * stride + t.ran_in;  // viewers want a thread in one process only
+      if (seen.insert(t.ran_in).second) {
+        append(text,
+               "{\"ph\":\"M\",\"pid\":%u,\"tid\":%zu,\"name\":\"thread_name\",\"args\":{\"name\":\"thread %d\"}},\n",
+               pid, tid, static_cast<int>(buffers[b]->thread()));
+      }
+      const auto how = static_cast<std::size_t>(t.how);
+      const std::int64_t begin = t.begin_ns - start;
+      const std::int64_t length = t.end_ns - t.begin_ns;
+      append(
+          text,
+          "{\"ph\":\"X\",\"pid\":%u,\"tid\":%zu,\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"name\":\"%s\",\"cat\":\"%s\","
+          "\"args\":{\"home\":%u}},\n",
+          pid, tid, static_cast<long long>(begin / 1000), static_cast<long long>(begin % 1000),
+          static_cast<long long>(length / 1000), static_cast<long long>(length % 1000), names[how], kinds[how],
+          static_cast<unsigned>(t.home));
+    }
+  }
+  // The last element has no comma behind it.
+  if (text.ends_with(",\n")) text.erase(text.size() - 2);
+  return text + "\n]}\n";
+}
+
+void write_trace(const char* path, const std::vector<traced_domain>& domains) noexcept {
+  try {
+    std::string name = path;
+    const std::string text = trace_json(all_traces(), domains);
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int file = ::open(name.c_str(), flags, 0644);
+    if (file < 0 && errno == EEXIST) {
+      name += '.' + std::to_string(::getpid());
+      file = ::open(name.c_str(), flags, 0644);
+    }
+    const bool done = file >= 0 && write_all(file, text);
+    const int error = errno;
+    if (file >= 0) ::close(file);
+    if (!done) {
+      platform::warn("HOMING_TRACE=%s cannot be written: %s", platform::printable(name).c_str(), std::strerror(error));
+    }
+  } catch (const std::bad_alloc&) {
+    platform::warn("HOMING_TRACE=%s: no memory to write it", platform::printable(path).c_str());
+  }
+}
+
+}  // namespace homing::observe

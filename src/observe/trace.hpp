@@ -1,0 +1,81 @@
+/// A trace of tasks for people to look at: who ran which task when, and how it got there.
+///
+/// Ownership: each thread has a buffer of its own, bounded and never freed; when it is full, later tasks are counted
+/// only. Threads:   the owner writes; whoever writes the file reads what was complete by then. Cost:      none when it
+/// is off but a look at a pointer that is null.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observe/counters.hpp"
+#include "sync/atomic.hpp"
+
+namespace homing::observe {
+
+/// How a thread came by a task.
+enum class taken_from : std::uint8_t { own, steal_near, steal_far, mailbox, shared_queue, revoke };
+
+struct traced_task {
+  std::int64_t begin_ns;  ///< of the steady clock
+  std::int64_t end_ns;
+  std::uint16_t ran_in;  ///< domain
+  std::uint16_t home;
+  taken_from how;
+};
+
+/// Of one thread.
+class trace_buffer {
+ public:
+  static constexpr std::size_t capacity = std::size_t{1} << 18U;  ///< 6 MiB of address space; touched as it fills
+
+  /// What the counters say that the thread has just done to get a task: compares them with those of its last call.
+  [[nodiscard]] taken_from how_taken(const counters& now) noexcept;
+  /// The owner's; a task in a task ends, and is added, before it.
+  void add(const traced_task& task) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_.load(sync::acquire); }  // partner: add()
+  [[nodiscard]] const traced_task& operator[](std::size_t i) const noexcept { return tasks_[i]; }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(sync::relaxed); }
+  [[nodiscard]] pid_t thread() const noexcept { return thread_; }
+  [[nodiscard]] const trace_buffer* next() const noexcept { return next_; }
+
+ private:
+  friend class trace_access;
+  static constexpr std::size_t seen_count = 5;
+
+  trace_buffer* next_ = nullptr;
+  traced_task* tasks_ = nullptr;
+  pid_t thread_ = 0;
+  sync::atomic<std::size_t> count_{0};
+  sync::atomic<std::uint64_t> dropped_{0};
+  std::uint64_t seen_[seen_count] = {};
+};
+
+/// From now on, threads get a buffer. Called when the library is loaded, if HOMING_TRACE asks for it.
+void switch_trace_on() noexcept;
+/// The calling thread's new buffer; null if traces are off or there is no memory.
+[[nodiscard]] trace_buffer* make_trace_buffer(const counters& now) noexcept;
+/// In the child of a fork: only the calling thread's buffer (or none) is left, and it is empty.
+void restart_trace_after_fork(trace_buffer* mine) noexcept;
+/// The newest buffer, linked by next().
+[[nodiscard]] const trace_buffer* all_traces() noexcept;
+
+[[nodiscard]] std::int64_t trace_clock_ns() noexcept;
+
+struct traced_domain {
+  int node;  ///< OS id
+};
+
+/// The trace in Chrome's JSON (trace_event): a process a domain, a thread a thread, complete events in microseconds.
+[[nodiscard]] std::string trace_json(const trace_buffer* newest, const std::vector<traced_domain>& domains);
+
+/// Writes the trace into `path`; if that exists already, as another process of the same run has it, into path.PID.
+/// Errors: one line on stderr.
+void write_trace(const char* path, const std::vector<traced_domain>& domains) noexcept;
+
+}  // namespace homing::observe

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Property: `homing completions` gives scripts that their shells accept and that complete subcommands, options and
+values. Method: bash runs its function on words; zsh and fish check theirs where they are installed."""
+
+import shutil
+import subprocess
+
+from command import COMMAND, check, homing, main
+
+COMPLETE = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_homing 2>/dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def bash_script(folder):
+    seen = homing("completions", "bash")
+    check(seen.code == 0 and seen.err == "", "completions bash", seen)
+    path = folder / "homing.bash"
+    path.write_text(seen.out)
+    return path
+
+
+def complete(path, *words):
+    done = subprocess.run(["bash", "-c", COMPLETE, "bash", path, "homing", *words], text=True, capture_output=True)
+    return set(done.stdout.split()) if done.returncode == 0 else done
+
+
+def bash(folder):
+    if shutil.which("bash") is None:
+        print("left out: no bash")
+        return
+    path = bash_script(folder)
+    seen = complete(path, "")
+    check({"topology", "doctor", "where", "run", "--version"} <= seen, "subcommands", seen)
+    check(complete(path, "to") == {"topology"}, "a subcommand by its beginning")
+    seen = complete(path, "topology", "--")
+    check({"--json", "--csv", "--svg", "--domain"} <= seen and "--steal" not in seen, "options of one subcommand", seen)
+    for words in (["run", "--tbb", ""], ["run", "--tbb", "=", ""], ["run", "--tbb", "="]):
+        check(complete(path, *words) == {"homing", "stock"}, f"values: {words}", complete(path, *words))
+    check(complete(path, "completions", "f") == {"fish"}, "a word without a name")
+    check("--json" not in complete(path, "run", "--", "--"), "after -- the words are the program's")
+
+
+def others(folder):
+    for shell, check_only in (("zsh", "-n"), ("fish", "--no-execute")):
+        seen = homing("completions", shell)
+        check(seen.code == 0 and "topology" in seen.out and "domain" in seen.out, f"completions {shell}", seen)
+        if shutil.which(shell) is None:
+            print(f"left out: no {shell}")
+            continue
+        path = folder / f"homing.{shell}"
+        path.write_text(seen.out)
+        done = subprocess.run([shell, check_only, path], text=True, capture_output=True)
+        check(done.returncode == 0, f"{shell} accepts it", done.stderr)
+    if shutil.which("fish"):
+        script = f"source {folder}/homing.fish; complete -C 'homing run --tbb '; complete -C 'homing doctor --st'"
+        done = subprocess.run(["fish", "-c", script], text=True, capture_output=True,
+                              env={"HOME": str(folder), "PATH": f"{COMMAND.parent}:/usr/bin:/bin"})
+        check({"homing", "stock", "--strict"} <= set(done.stdout.split()), "fish completes", done)
+
+
+def bad_input(_):
+    for words in ([], ["tcsh"], ["bash", "zsh"], ["--nothing"]):
+        seen = homing("completions", *words)
+        check(seen.code == 2 and seen.out == "" and seen.err.count("\n") == 1, f"wrong usage: {words}", seen)
+
+
+main([bash, others, bad_input])

@@ -1,0 +1,118 @@
+// Property: a trace holds what its threads ran, says what it dropped, and tells how each task was taken; counts by home
+// and domain add up however a thread moves. Method: buffers and tables driven by hand, one process each for the switch.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+
+#include "observe/task_homes.hpp"
+#include "observe/trace.hpp"
+
+namespace {
+
+using namespace homing::observe;
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Trace, OffUntilItIsSwitchedOn) {
+  const counters none;
+  EXPECT_EQ(make_trace_buffer(none), nullptr);
+  switch_trace_on();
+  EXPECT_NE(make_trace_buffer(none), nullptr);
+  restart_trace_after_fork(nullptr);
+}
+
+TEST(Trace, HowATaskWasTakenFollowsFromTheCounters) {
+  switch_trace_on();
+  counters c;
+  c.add(event::steal_far);  // by an earlier thread of the record
+  trace_buffer* const buffer = make_trace_buffer(c);
+  ASSERT_NE(buffer, nullptr);
+  EXPECT_EQ(buffer->how_taken(c), taken_from::own);
+  c.add(event::steal_far);
+  EXPECT_EQ(buffer->how_taken(c), taken_from::steal_far);
+  EXPECT_EQ(buffer->how_taken(c), taken_from::own) << "a steal is one task's";
+  c.add(event::bypass);
+  c.add(event::home);
+  EXPECT_EQ(buffer->how_taken(c), taken_from::own);
+  const std::pair<event, taken_from> table[] = {{event::steal_near, taken_from::steal_near},
+                                                {event::mailbox, taken_from::mailbox},
+                                                {event::shared_queue, taken_from::shared_queue},
+                                                {event::revoke, taken_from::revoke}};
+  for (const auto& [counted, meaning] : table) {
+    c.add(counted);
+    EXPECT_EQ(buffer->how_taken(c), meaning);
+  }
+  restart_trace_after_fork(nullptr);
+}
+
+TEST(Trace, JsonHasAProcessADomainAndAThreadEach) {
+  switch_trace_on();
+  restart_trace_after_fork(nullptr);
+  trace_buffer* const buffer = make_trace_buffer(counters());
+  ASSERT_NE(buffer, nullptr);
+  buffer->add({1'000'000, 1'002'500, 0, 0, taken_from::own});
+  buffer->add({1'003'007, 1'004'007, 1, 0, taken_from::steal_far});
+  buffer->add({1'005'000, 1'006'000, 1, 1, taken_from::steal_near});
+  const std::string text = trace_json(all_traces(), {{4}, {7}});
+  EXPECT_NE(text.find("\"domain 0 (node 4)\""), std::string::npos);
+  EXPECT_NE(text.find("\"domain 1 (node 7)\""), std::string::npos);
+  EXPECT_EQ(occurrences(text, "\"ph\":\"X\""), 3U);
+  EXPECT_EQ(occurrences(text, "thread_name"), 2U) << "the thread was in two domains";
+  EXPECT_NE(text.find("\"ts\":0.000,\"dur\":2.500,\"name\":\"task\",\"cat\":\"own\""), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("\"ts\":3.007,\"dur\":1.000,\"name\":\"task, stolen far\",\"cat\":\"steal,far\",\"args\":{\"home\":0}"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("steal,near"), std::string::npos);
+  EXPECT_EQ(text.find(",\n]"), std::string::npos) << "no comma behind the last";
+  restart_trace_after_fork(nullptr);
+}
+
+TEST(Trace, AFullBufferDropsAndSaysHowMany) {
+  switch_trace_on();
+  restart_trace_after_fork(nullptr);
+  trace_buffer* const buffer = make_trace_buffer(counters());
+  ASSERT_NE(buffer, nullptr);
+  for (std::size_t i = 0; i < trace_buffer::capacity + 3; ++i) {
+    buffer->add({static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1, 0, 0, taken_from::own});
+  }
+  EXPECT_EQ(buffer->size(), trace_buffer::capacity);
+  EXPECT_EQ(buffer->dropped(), 3U);
+  EXPECT_EQ((*buffer)[trace_buffer::capacity - 1].begin_ns, static_cast<std::int64_t>(trace_buffer::capacity) - 1);
+  restart_trace_after_fork(buffer);
+  EXPECT_EQ(buffer->size(), 0U) << "a forked child begins anew";
+  EXPECT_NE(trace_json(all_traces(), {{0}}).find("\"dropped_tasks\":0"), std::string::npos);
+}
+
+TEST(TaskHomes, AddUpWhileAThreadMoves) {
+  task_homes table;
+  counters c;
+  std::map<std::pair<unsigned, unsigned>, std::uint64_t> expected;  // (ran in, home)
+  const unsigned domains = 5;
+  unsigned domain = 0;
+  for (unsigned step = 0; step < 1000; ++step) {
+    const unsigned home = step * 7 % domains;
+    if (home == domain) {
+      c.add(event::home);
+    } else {
+      table.ran_away(domain, home, domains);
+    }
+    ++expected[{domain, home}];
+    if (step % 13 == 0) {
+      table.leave_domain(domain, c.read(event::home), domains);
+      domain = (domain + step) % domains;
+    }
+  }
+  std::map<std::pair<unsigned, unsigned>, std::uint64_t> seen;
+  table.for_each(domain, c.read(event::home), [&](unsigned ran_in, unsigned home, std::uint64_t tasks) {
+    seen[{ran_in, home}] += tasks;
+  });
+  EXPECT_EQ(seen, expected);
+}
+
+}  // namespace
