@@ -55,10 +55,14 @@ struct arena_request {
   bool fast_leave = false;
 };
 
-/// A thread asleep in a wait inside the arena; lives on that thread's stack. Guarded by the arena's sleepers lock.
+struct suspend_point;
+
+/// A thread asleep in a wait inside the arena; lives on that thread's stack. Or a stack that was left in a wait, which any
+/// thread may go on with. Guarded by the arena's sleepers lock.
 struct sleeper {
-  thread_state* thread;
-  isolation_tag isolation;
+  thread_state* thread = nullptr;
+  isolation_tag isolation = no_isolation;
+  suspend_point* point = nullptr;  ///< of a stack; there is no thread then
   bool listed = false;
   sleeper* next = nullptr;
   sleeper* previous = nullptr;
@@ -141,6 +145,9 @@ class arena {
   void worker_found_no_slot(thread_state& t) noexcept;
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
+
+  /// Calls a thread for a task of that isolation that nobody may have been called for.
+  void call_for_work_left(isolation_tag isolation) noexcept { call_somebody(isolation, 0); }
 
   void sleep_begin(sleeper& s) noexcept;
   /// Takes the sleeper off the list; true if a waker had done so (and counted it as searching).

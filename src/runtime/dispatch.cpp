@@ -69,7 +69,7 @@ std::chrono::nanoseconds budget_in(const arena& a) noexcept {
 template <typename Ready>
 void sleep_in_arena(thread_state& t, isolation_tag isolation, Ready&& ready) {
   arena& a = *t.in;
-  sleeper me{&t, isolation};
+  sleeper me{&t, isolation, nullptr};
   a.sleep_begin(me);  // [S1] announced ...
   if (isolation == no_isolation) {
     a.end_search_empty(t);

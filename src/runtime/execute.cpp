@@ -54,7 +54,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   entry.address = reinterpret_cast<std::uintptr_t>(&done);
   entry.thread = &t;
   waiting_threads.add(entry);
-  sleeper me{&t, no_isolation};
+  sleeper me{&t, no_isolation, nullptr};
   slot_id number = no_slot;
   for (;;) {
     a.wait_for_slot(me);

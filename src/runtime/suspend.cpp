@@ -10,6 +10,35 @@ namespace {
 
 suspend_point& base_point(thread_state& t) { return point_of(*t.slot->base); }
 
+/// [U5] The stack goes on when its context is empty, or for a task that nobody else would run: whoever calls first.
+void leave_waiting(suspend_point& left, const wait_context& wait) {
+  using state = suspend_point::call_state;
+  arena& a = *left.in;
+  const isolation_tag isolation = left.disp->isolation;
+  a.add_reference();  // the stack may go on and end before the last look at its arena
+  left.call_is.store(state::held, sync::relaxed);  // it stays where it is until both looks are done
+  left.napping = {nullptr, isolation, &left};
+  left.waiting.address = reinterpret_cast<std::uintptr_t>(&wait);
+  left.waiting.point = &left;
+  a.sleep_begin(left.napping);
+  waiting_threads.add(left.waiting);
+  sync::heavy_fence();  // [S1] listed before the last look
+  const bool over = !arena_access::is_waited_for(wait);
+  const bool has_work = a.has_work(isolation, nullptr);
+  auto held = state::held;
+  if (over || !left.call_is.compare_exchange_strong(held, state::open, sync::acq_rel, sync::acquire)) {
+    resume(left);  // somebody called while we held it, or would have, had it been listed
+  } else if (has_work) {
+    a.call_for_work_left(isolation);
+  }
+  a.drop_reference();
+}
+
+void wait_no_longer(suspend_point& p) noexcept {
+  static_cast<void>(p.in->sleep_end(p.napping));
+  waiting_threads.remove(p.waiting);
+}
+
 /// [U2] What was asked for when the last stack was left is done from the next one: only now is the old one whole.
 void finish_switch(thread_state& t) {
   const after_switch_action action = std::exchange(t.after_switch, {});
@@ -23,14 +52,7 @@ void finish_switch(thread_state& t) {
       coroutine::give_back(*action.left->owner);
       break;
     case after_switch_action::kind::wait_for:
-      // [U5] Listed, or the context is empty already; either way exactly one side resumes it.
-      action.left->waiting.address = reinterpret_cast<std::uintptr_t>(action.argument);
-      action.left->waiting.point = action.left;
-      if (!waiting_threads.add_unless(action.left->waiting, [&] {
-            return !arena_access::is_waited_for(*static_cast<wait_context*>(action.argument));
-          })) {
-        resume(*action.left);
-      }
+      leave_waiting(*action.left, *static_cast<wait_context*>(action.argument));
       break;
   }
 }
@@ -113,12 +135,14 @@ void run_resume_task(thread_state& t, task& work, wait_context* wait) {
   }
   from.in = t.in;
   switch_stacks(t, from, to, {after_switch_action::kind::wait_for, nullptr, wait, nullptr});
+  wait_no_longer(from);
 }
 
 void yield_until_empty(thread_state& t, wait_context& wait) {
   suspend_point& from = point_of(*t.running);
   from.in = t.in;
   switch_stacks(t, from, base_point(t), {after_switch_action::kind::wait_for, nullptr, &wait, nullptr});
+  wait_no_longer(from);
 }
 
 void coroutine_main(void* raw) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "platform/stack_switch.hpp"
+#include "runtime/arena.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/wait_table.hpp"
 
@@ -34,12 +35,18 @@ class resume_task final : public task {
 struct suspend_point {
   explicit suspend_point(dispatcher& d, coroutine* c) noexcept : disp(&d), owner(c), task(*this) {}
 
+  /// True for the one who is to resume a stack that left in a nested wait. [U5]
+  [[nodiscard]] bool call() noexcept { return call_is.exchange(call_state::called, sync::acq_rel) == call_state::open; }
+
   platform::stack_context stack;
   dispatcher* disp;
   coroutine* owner;                      ///< null for a base stack
   arena* in = nullptr;                   ///< referenced while suspended by the user
   sync::atomic<bool> recalled{false};    ///< base stacks: may go on
-  wait_table::entry waiting{};           ///< coroutines that left in a nested wait
+  wait_table::entry waiting{};           ///< coroutines that left in a nested wait: for its end,
+  sleeper napping{};                     ///< and for tasks that it could run
+  enum class call_state : std::uint8_t { open, held, called };
+  sync::atomic<call_state> call_is{call_state::open};  ///< of such a coroutine: whether somebody resumes it
   resume_task task;
 };
 

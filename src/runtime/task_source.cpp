@@ -128,6 +128,15 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   return nullptr;
 }
 
+task* take_resumed(thread_state& t) {
+  if (t.in->resumed.empty()) {
+    return nullptr;
+  }
+  task* found = t.in->resumed.take();
+  t.resumed_last = found != nullptr;
+  return found;
+}
+
 /// One look at all slots of [first, last) but the own, from a random one onward.
 template <typename Wanted>
 task* steal_among(thread_state& t, unsigned first, unsigned last, isolation_tag isolation, patience p,
@@ -202,22 +211,26 @@ task* take_own(thread_state& t, isolation_tag isolation) {
 }
 
 task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
-  arena& a = *t.in;
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
-  if (!a.resumed.empty()) {
-    // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for.
-    if (task* found = a.resumed.take()) {
+  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But two
+  // stacks that wait must not take each other for ever: after one, tasks come first. [U7]
+  const bool resumed_first = !t.resumed_last;
+  if (resumed_first) {
+    if (task* found = take_resumed(t)) {
       return found;
     }
   }
-  if (isolation == no_isolation) {
-    if (task* found = take_queued(t)) {
-      return found;
-    }
+  task* found = isolation == no_isolation ? take_queued(t) : nullptr;
+  if (found == nullptr) {
+    found = steal(t, isolation, p);
   }
-  return steal(t, isolation, p);
+  if (found == nullptr && !resumed_first) {
+    found = take_resumed(t);
+  }
+  t.resumed_last = found != nullptr && task_access::is_resume(*found);
+  return found;
 }
 
 }  // namespace homing::runtime

@@ -51,6 +51,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   resource_manager* manager = nullptr;      ///< the one it registered with
 
   attachment* stay = nullptr;  ///< the innermost
+  bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena

@@ -15,8 +15,10 @@ void wait_table::wake(bucket& b, std::uintptr_t address) noexcept {
       if (e->address == address) {
         if (e->point != nullptr) {
           unlink(b, *e);
-          e->next = stacks;
-          stacks = e;
+          if (e->point->call()) {  // under the lock: a stack that somebody else has called may be gone once it is free
+            e->next = stacks;
+            stacks = e;
+          }
         } else {
           e->thread->parker.unpark();
         }

@@ -21,6 +21,7 @@ class wait_table {
     std::uintptr_t address = 0;
     thread_state* thread = nullptr;
     suspend_point* point = nullptr;  ///< instead of a thread: a stack, which is taken off the list and resumed
+    bool listed = false;
     entry* next = nullptr;
     entry* previous = nullptr;
   };
@@ -31,23 +32,13 @@ class wait_table {
     link(b, e);
   }
 
-  /// As add(), but looks at `ready()` once the entry is announced, under the lock: false, and nothing added, if true.
-  template <typename Ready>
-  [[nodiscard]] bool add_unless(entry& e, Ready&& ready) noexcept {
-    bucket& b = bucket_of(e.address);
-    const sync::scoped_spin_lock hold(b.lock);
-    link(b, e);
-    if (ready()) {
-      unlink(b, e);
-      return false;
-    }
-    return true;
-  }
-
+  /// Takes it off, if nobody has.
   void remove(entry& e) noexcept {
     bucket& b = bucket_of(e.address);
     const sync::scoped_spin_lock hold(b.lock);
-    unlink(b, e);
+    if (e.listed) {
+      unlink(b, e);
+    }
   }
 
   void notify(std::uintptr_t address) noexcept {
@@ -92,6 +83,7 @@ class wait_table {
       b.first->previous = &e;
     }
     b.first = &e;
+    e.listed = true;
     // [S6] seq_cst: announced before the sleeper's look at the count; partner notify() (count at zero, then this).
     b.sleepers.fetch_add(1, sync::seq_cst);
   }
@@ -101,6 +93,7 @@ class wait_table {
     if (e.next != nullptr) {
       e.next->previous = e.previous;
     }
+    e.listed = false;
     b.sleepers.fetch_sub(1, sync::relaxed);
   }
 
