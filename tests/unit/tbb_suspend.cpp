@@ -1,0 +1,69 @@
+// Suspended tasks: a stack that waits, and was left for another one, still runs what only it may run.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/task.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "unit/await.hpp"
+
+namespace {
+
+using homing::testing::await;
+
+/// One thread alone in an arena. Its own stack waits inside isolate(); a coroutine of its waits outside of any isolation and
+/// was left when the own stack could go on. A task without isolation is for the coroutine, which has no thread then. [U5]
+TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolation) {
+  constexpr int rounds = 300;
+  for (int round = 0; round < rounds; ++round) {
+    tbb::task_arena arena(2, 2);  // all slots reserved: no worker helps
+    tbb::detail::d1::wait_context own_wait(1);
+    tbb::detail::d1::wait_context coroutines_wait(1);
+    tbb::task::suspend_point point{};
+    std::atomic<bool> suspended{false};
+    std::atomic<bool> coroutine_waits{false};
+    std::atomic<bool> goes_on{false};
+    std::atomic<bool> over{false};
+    std::thread inside([&] {
+      arena.execute([&] {
+        tbb::this_task_arena::isolate([&] {
+          tbb::task_group group;
+          group.run([&] {
+            tbb::task::suspend([&](tbb::task::suspend_point p) {
+              point = p;
+              suspended = true;
+            });
+            goes_on = true;
+          });
+          tbb::task_group_context context;
+          tbb::detail::d1::wait(own_wait, context);
+          group.wait();
+        });
+      });
+      over = true;
+    });
+    await("the task that suspends", [&] { return suspended.load(); });
+    arena.enqueue([&] {
+      coroutine_waits = true;
+      tbb::task_group_context context;
+      tbb::detail::d1::wait(coroutines_wait, context);
+    });
+    await("the coroutine's task", [&] { return coroutine_waits.load(); });
+    tbb::task::resume(point);
+    await("the resumed task", [&] { return goes_on.load(); });
+    if (round % 2 == 0) {  // else at once: the stack may not be listed yet
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    arena.enqueue([&] {
+      own_wait.release();
+      coroutines_wait.release();
+    });
+    await("the end of both waits, for which a task without isolation must run", [&] { return over.load(); });
+    inside.join();
+  }
+}
+
+}  // namespace
