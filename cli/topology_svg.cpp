@@ -13,28 +13,45 @@ using namespace homing::topology;
 // Everything in pixels at 100 %. Text is 13 pixels high and about 7.3 wide (a fixed-width font).
 constexpr unsigned margin = 20;
 constexpr unsigned gap = 16;
-constexpr unsigned card_width = 330;
+constexpr unsigned card_width = 372;
 constexpr unsigned line_height = 19;
 constexpr unsigned cpu_width = 38;
 constexpr unsigned cpu_height = 22;
-constexpr unsigned cpus_in_row = 7;
+constexpr unsigned cpus_in_row = 8;
 constexpr std::size_t cpus_drawn_max = 256;  // of one group: beyond that, its list in text
 constexpr unsigned cell_width = 44;
 constexpr unsigned cell_height = 24;
 constexpr std::size_t matrix_max = 64;
 
-constexpr const char* style = R"(<style>
-  svg { --page: #ffffff; --ink: #1c2430; --soft: #5b6675; --card: #f3f6fa; --line: #b9c4d2; --group: #dfe9f5; --cpu: #2f6fb3; --on-cpu: #ffffff; --memory: #2c8a5a; }
-  @media (prefers-color-scheme: dark) {
-    svg { --page: #14181f; --ink: #e6ebf2; --soft: #9aa7b8; --card: #1d242e; --line: #3b4757; --group: #273446; --cpu: #5a9be0; --on-cpu: #0e1319; --memory: #58c48b; }
-  }
-  text { font: 13px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: var(--ink); }
-  .page { fill: var(--page); } .title { font-weight: bold; font-size: 15px; } .soft { fill: var(--soft); }
-  .card { fill: var(--card); stroke: var(--line); } .group { fill: var(--group); stroke: var(--line); }
-  .cpu { fill: var(--cpu); } .on-cpu { fill: var(--on-cpu); text-anchor: middle; font-size: 12px; }
-  .memory { fill: var(--memory); } .cell { stroke: var(--line); fill: var(--cpu); } .number { text-anchor: middle; }
-</style>
-)";
+struct palette {
+  const char* page;
+  const char* ink;
+  const char* soft;
+  const char* card;
+  const char* line;
+  const char* group;
+  const char* cpu;
+  const char* on_cpu;
+  const char* memory;
+};
+constexpr palette light = {"#ffffff", "#1c2430", "#5b6675", "#f3f6fa", "#b9c4d2", "#dfe9f5", "#2f6fb3", "#ffffff", "#2c8a5a"};
+constexpr palette dark = {"#14181f", "#e6ebf2", "#9aa7b8", "#1d242e", "#3b4757", "#273446", "#5a9be0", "#0e1319", "#58c48b"};
+
+std::string colours(const palette& p) {
+  return fmt::format("text {{ fill: {}; }} .page {{ fill: {}; }} .soft {{ fill: {}; }} .memory {{ fill: {}; }} .on-cpu {{ fill: {}; }}\n"
+                     "  .card {{ fill: {}; stroke: {}; }} .group {{ fill: {}; stroke: {}; }} .cpu {{ fill: {}; }} "
+                     ".cell {{ stroke: {}; fill: {}; }}\n",
+                     p.ink, p.page, p.soft, p.memory, p.on_cpu, p.card, p.line, p.group, p.line, p.cpu, p.line, p.cpu);
+}
+
+// Colours are written out, since not every program that draws SVG knows variables.
+std::string style() {
+  return "<style>\n"
+         "  text { font: 13px ui-monospace, \"DejaVu Sans Mono\", Menlo, Consolas, monospace; }\n"
+         "  .title { font-weight: bold; font-size: 15px; } .number { text-anchor: middle; }\n"
+         "  .on-cpu { text-anchor: middle; font-size: 12px; }\n  " +
+         colours(light) + "  @media (prefers-color-scheme: dark) {\n  " + colours(dark) + "  }\n</style>\n";
+}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -233,7 +250,7 @@ std::string draw_svg(const machine& m, const free_memory& free) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">\n"
       "<title>{2}</title>\n{3}<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n{4}</svg>\n",
-      width, y + margin, escaped(title), style, body);
+      width, y + margin, escaped(title), style(), body);
 }
 
 }  // namespace homing::cli

@@ -5,7 +5,6 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include "unit/await.hpp"
@@ -54,8 +53,8 @@ TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolati
     await("the coroutine's task", [&] { return coroutine_waits.load(); });
     tbb::task::resume(point);
     await("the resumed task", [&] { return goes_on.load(); });
-    if (round % 2 == 0) {  // else at once: the stack may not be listed yet
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < round; ++i) {  // at once at first: the stack may not be listed yet
+      std::this_thread::yield();
     }
     arena.enqueue([&] {
       own_wait.release();
