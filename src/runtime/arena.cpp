@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "platform/clock.hpp"
 #include "runtime/resource_manager.hpp"
 
 namespace homing::runtime {
@@ -250,7 +251,7 @@ void arena::end_search_found(thread_state& t) noexcept {
   // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
   if (searchers_.fetch_sub(1, sync::seq_cst) == 1 && somebody_could_come()) {
     if (!has_work(no_isolation, nullptr)) {
-      sync::heavy_fence();
+      see_all_pushes();
       if (!has_work(no_isolation, nullptr)) {
         if (manager_.unmet() && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed)) {
           manager_.demand_changed();  // others can use what is left of this arena's share
@@ -260,6 +261,32 @@ void arena::end_search_found(thread_state& t) noexcept {
     }
     call_somebody(isolation_of_the_work, t.domain);
   }
+}
+
+// [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one, that
+// would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
+void arena::see_all_pushes() noexcept {
+  constexpr std::int64_t soon_ns = 20'000;
+  constexpr std::int64_t rarely_ns = 1'000'000;
+  constexpr unsigned quick_looks_max = 8;
+  const std::int64_t now = platform::monotonic_ns();
+  const std::int64_t since = now - last_look_ns_.exchange(now, sync::relaxed);
+  fence_duty duty = fence_duty_.load(sync::seq_cst);
+  if (duty == fence_duty::pushers) {
+    if (since < rarely_ns) {
+      return;  // our leaving the count was a full fence, and so was what the pusher did before it looked at the count
+    }
+    fence_duty_.store(fence_duty::searchers, sync::seq_cst);
+  } else if (since >= soon_ns) {
+    quick_looks_.store(0, sync::relaxed);
+  } else if (quick_looks_.fetch_add(1, sync::relaxed) >= quick_looks_max && duty == fence_duty::searchers &&
+             fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::seq_cst, sync::relaxed)) {
+    quick_looks_.store(0, sync::relaxed);
+    sync::heavy_fence();  // whoever pushed before it saw the change is seen now; all others pass full fences
+    fence_duty_.store(fence_duty::pushers, sync::seq_cst);
+    return;
+  }
+  sync::heavy_fence();
 }
 
 void arena::worker_found_no_slot(thread_state& t) noexcept {

@@ -111,14 +111,14 @@ class arena {
 
   /// After a push: calls a thread if none looks for work and one could come. The hot side of sleep.md [S2].
   void new_work(isolation_tag isolation, unsigned home) noexcept {
-    sync::light_fence();
+    pushers_fence();
     if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
       call_somebody(isolation, home);
     }
   }
   /// After a post: as new_work(), but a thread that looks for work must be of that domain.
   void new_mail(isolation_tag isolation, unsigned home) noexcept {
-    sync::light_fence();
+    pushers_fence();
     if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
       call_somebody(isolation, home);
     }
@@ -196,6 +196,16 @@ class arena {
  private:
   friend class resource_manager;
 
+  /// The pusher's side of S2 and S3: next to nothing, unless searchers stop so often that their side costs more.
+  void pushers_fence() noexcept {
+    sync::light_fence();
+    // acquire: a pusher that finds it light has seen no searcher go that relies on full fences. [S9]
+    if (__builtin_expect(fence_duty_.load(sync::acquire) != fence_duty::searchers, false)) {
+      sync::full_fence();
+    }
+  }
+  void see_all_pushes() noexcept;
+
   [[nodiscard]] bool somebody_could_come() const noexcept;
   [[nodiscard]] int workers_wanted() const noexcept;
   [[nodiscard]] bool wants_workers() const noexcept {
@@ -230,6 +240,10 @@ class arena {
   sync::atomic<bool> busy_{false};       ///< wants workers
   sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
 
+  /// Who pays for the race between a push and a searcher that stops. [S9]
+  enum class fence_duty : std::uint8_t { searchers, changing, pushers };
+  sync::atomic<fence_duty> fence_duty_{fence_duty::searchers};
+
   sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
 
   sync::atomic<unsigned> called_for_{0};  ///< the domain of the newest call: a hint for those who call on its behalf
@@ -237,6 +251,9 @@ class arena {
   sync::atomic<bool> cut_{false};      ///< its share is what it had use for, not what it might get
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
+
+  alignas(sync::cache_line_bytes) sync::atomic<std::int64_t> last_look_ns_{0};  ///< of a searcher that stopped, for pushes
+  sync::atomic<unsigned> quick_looks_{0};  ///< in a row, each soon after the one before
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
   sync::atomic<bool> kept_{false};  ///< one reference waits for a worker to come and drop it

@@ -2,7 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <oneapi/tbb/detail/_utils.h>
 #include <oneapi/tbb/task_arena.h>
@@ -10,6 +12,7 @@
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
+#include "platform/clock.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/suspend.hpp"
@@ -48,9 +51,10 @@ class search_pace {
     return rounds_ < pause_rounds + 4 ? patience::some : patience::none;
   }
   void reset() noexcept { rounds_ = 0; }
+  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  static constexpr unsigned pause_rounds = 5;
 
  private:
-  static constexpr unsigned pause_rounds = 5;
   unsigned rounds_ = 0;
   std::chrono::steady_clock::time_point began_;
 };
@@ -171,6 +175,18 @@ bool stack_is_deep(const dispatcher& d) noexcept {
 
 enum class search_mark : bool { none, held };
 
+/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
+/// will soon be robbed of them in turn: it waits longer and longer before it steals again. A chain of small tasks stays
+/// where it is, then.
+void reconsider_stealing(thread_state& t) noexcept {
+  constexpr std::int64_t pays_ns = 2'000;
+  constexpr unsigned shyness_max = search_pace::pause_rounds + 4;
+  if (t.stole_at_ns != 0) {
+    t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays_ns ? std::min(t.shyness + 1, shyness_max) : 0;
+    t.stole_at_ns = 0;
+  }
+}
+
 /// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
 template <typename Waiter>
 task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark mark) {
@@ -183,6 +199,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
     d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);
   }
   search_pace pace;
+  reconsider_stealing(*d.thread);
   for (;;) {
     thread_state& t = *d.thread;
     arena& a = *t.in;
@@ -196,7 +213,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       }
     }
     if (found == nullptr && !stack_is_deep(d)) {
-      found = take_elsewhere(t, isolation, pace.left());
+      found = take_elsewhere(t, isolation, pace.left(), pace.rounds() >= t.shyness);
     }
     if (found != nullptr && !waiter.may_take(t, *found)) {
       t.slot->tasks.push(as_item(*found), make_tag(task_access::isolation(*found), no_slot));
@@ -213,6 +230,9 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       break;
     }
     if (!pace.pause(budget_in(a))) {
+      if (std::exchange(t.shyness, 0) > pace.rounds()) {
+        continue;  // nobody rests before a look everywhere
+      }
       if (waiter.rest(t, isolation) == rest_result::leave) {
         break;
       }

@@ -1,5 +1,6 @@
 #include "runtime/task_source.hpp"
 
+#include "platform/clock.hpp"
 #include "runtime/resource_manager.hpp"
 
 namespace homing::runtime {
@@ -210,7 +211,7 @@ task* take_own(thread_state& t, isolation_tag isolation) {
   }
 }
 
-task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
+task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p, bool may_steal) {
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
@@ -223,8 +224,11 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
     }
   }
   task* found = isolation == no_isolation ? take_queued(t) : nullptr;
-  if (found == nullptr) {
+  if (found == nullptr && may_steal) {
     found = steal(t, isolation, p);
+    if (found != nullptr) {
+      t.stole_at_ns = platform::monotonic_ns();
+    }
   }
   if (found == nullptr && !resumed_first) {
     found = take_resumed(t);

@@ -51,6 +51,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
   resource_manager* manager = nullptr;      ///< the one it registered with
 
   attachment* stay = nullptr;  ///< the innermost
+  std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
+  unsigned shyness = 0;          ///< rounds of a search that it leaves others' deques alone
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve

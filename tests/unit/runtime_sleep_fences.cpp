@@ -172,6 +172,36 @@ TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   });
 }
 
+/// [S9]: the same where searchers stop so often that pushers pass the fence.
+TEST(sleep_fences, a_busy_searcher_that_takes_a_task_calls_for_the_next) {
+  constexpr unsigned rounds = 300'000;
+  constexpr unsigned singles = 12;  // quickly one after the other: more than it takes for the duty to change
+  const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
+  tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
+  meeting pair;
+  mark single;
+  mark done;
+  time_budget budget;
+  arena.execute([&] {
+    tbb::task_group group;
+    unsigned number = 0;
+    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
+      for (unsigned i = round % 64 == 1 ? 0 : singles - 1; i < singles; ++i) {
+        group.run([&single, mine = ++number] { single.set(mine); });
+        single.await_round("a task alone", number);
+      }
+      group.run([&pair, round] { pair.meet(round); });
+      dawdle(varied(round, 200));
+      group.run([&pair, &done, round] {
+        pair.meet(round);
+        done.set(round);
+      });
+      done.await_round("the second of two tasks that run together", round);
+    }
+    group.wait();
+  });
+}
+
 /// [A2]: of three threads, one stays in an arena of two slots and the others share the second one. All slots are
 /// reserved, so that no worker comes to run what a thread has left for it.
 TEST(sleep_fences, a_freed_slot_and_a_thread_that_waits_for_one) {
