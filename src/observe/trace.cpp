@@ -73,6 +73,16 @@ class trace_access {
   }
   static void restart(trace_buffer* mine) noexcept {
     new (&list_lock) std::mutex;  // its holder, if any, does not exist in this process
+    // The other threads' are never freed, as those of ended threads: kept where a leak checker finds them.
+    static trace_buffer* left_behind = nullptr;
+    for (trace_buffer* b = newest.load(sync::relaxed); b != nullptr;) {
+      trace_buffer* const next = b->next_;
+      if (b != mine) {
+        b->next_ = left_behind;
+        left_behind = b;
+      }
+      b = next;
+    }
     if (mine != nullptr) {
       mine->next_ = nullptr;
       mine->count_.store(0, sync::relaxed);
