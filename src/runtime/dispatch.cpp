@@ -173,13 +173,15 @@ bool stack_is_deep(const dispatcher& d) noexcept {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
 }
 
+constexpr unsigned very_shy_rounds = 4;  // that even deques with several tasks are left alone
+
 enum class search_mark : bool { none, held };
 
 /// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
-/// will soon be robbed of them in turn: it waits longer and longer before it steals again. A chain of small tasks stays
-/// where it is, then.
+/// will soon be robbed of them in turn: it waits longer and longer before it takes the only task of another's deque again.
+/// A chain of small tasks stays where it is, then.
 void reconsider_stealing(thread_state& t) noexcept {
-  constexpr std::int64_t pays_ns = 2'000;
+  constexpr std::int64_t pays_ns = 700;
   constexpr unsigned shyness_max = search_pace::pause_rounds + 4;
   if (t.stole_at_ns != 0) {
     t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays_ns ? std::min(t.shyness + 1, shyness_max) : 0;
@@ -213,7 +215,9 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       }
     }
     if (found == nullptr && !stack_is_deep(d)) {
-      found = take_elsewhere(t, isolation, pace.left(), pace.rounds() >= t.shyness);
+      t.is_shy = pace.rounds() < t.shyness;
+      t.is_very_shy = pace.rounds() < std::min(t.shyness, very_shy_rounds);
+      found = take_elsewhere(t, isolation, pace.left());
     }
     if (found != nullptr && !waiter.may_take(t, *found)) {
       t.slot->tasks.push(as_item(*found), make_tag(task_access::isolation(*found), no_slot));

@@ -106,6 +106,9 @@ bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
 
 task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, patience p) {
   arena_slot& slot = t.in->slot(victim);
+  if (t.is_shy && (t.is_very_shy || slot.tasks.looks_poor())) {
+    return nullptr;
+  }
   while (!slot.tasks.looks_empty()) {
     const sync::deque_item taken = slot.tasks.steal([&](std::uint64_t tag) {
       if (!tag_fits(tag, isolation)) {
@@ -211,7 +214,7 @@ task* take_own(thread_state& t, isolation_tag isolation) {
   }
 }
 
-task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p, bool may_steal) {
+task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
@@ -224,7 +227,7 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p, bool 
     }
   }
   task* found = isolation == no_isolation ? take_queued(t) : nullptr;
-  if (found == nullptr && may_steal) {
+  if (found == nullptr) {
     found = steal(t, isolation, p);
     if (found != nullptr) {
       t.stole_at_ns = platform::monotonic_ns();

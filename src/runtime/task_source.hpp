@@ -12,7 +12,7 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// A task of the own deque (rule 3), or null.
 [[nodiscard]] task* take_own(thread_state& t, isolation_tag isolation);
 
-/// A task from mailboxes, shared queues or, if it may steal, another thread's deque; null after one look everywhere.
-[[nodiscard]] task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p, bool may_steal);
+/// A task from mailboxes, shared queues, or another thread's deque, or null after one look everywhere.
+[[nodiscard]] task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p);
 
 }  // namespace homing::runtime

@@ -52,7 +52,9 @@ struct alignas(sync::cache_line_bytes) thread_state {
 
   attachment* stay = nullptr;  ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
-  unsigned shyness = 0;          ///< rounds of a search that it leaves others' deques alone
+  unsigned shyness = 0;          ///< rounds of a search that it leaves others' deques alone that have but one task
+  bool is_shy = false;           ///< in this round: leaves the poor alone, and if very shy all
+  bool is_very_shy = false;
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve

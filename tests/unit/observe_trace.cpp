@@ -90,7 +90,7 @@ TEST(Trace, AFullBufferDropsAndSaysHowMany) {
 }
 
 TEST(TaskHomes, AddUpWhileAThreadMoves) {
-  task_homes table;
+  static task_homes table;  // as a thread's record: never freed
   counters c;
   std::map<std::pair<unsigned, unsigned>, std::uint64_t> expected;  // (ran in, home)
   const unsigned domains = 5;
