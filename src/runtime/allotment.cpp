@@ -151,6 +151,9 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
     if (!has_more) {
       keep_workers(p, pool);
     }
+    if (pool.only_mandatory && a.max_workers_ != 0 && a.has_enqueued()) {
+      a.mandatory_.store(true, sync::seq_cst);  // [A12] enqueued while workers were allowed
+    }
     if (!pool.only_mandatory || a.mandatory_.load(sync::relaxed)) {
       give(p, 1, pool);  // one each first: nobody starves
     }
@@ -263,7 +266,7 @@ void resource_manager::settle(const portion& p) noexcept {
   if (a.allotted_.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
     a.starved_.store(0, sync::relaxed);
   }
-  if (grew && available_.load(sync::relaxed) > 0 && a.try_reference()) {
+  if (grew && available() > 0 && a.try_reference()) {
     grown_.push_back(&a);
   }
 }

@@ -232,6 +232,11 @@ bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
   return false;
 }
 
+bool arena::has_enqueued() const noexcept {
+  return !unaddressed.empty() ||
+         std::any_of(&domains_[0], &domains_[0] + domain_count_, [](const arena_domain& d) { return !d.queue.empty(); });
+}
+
 void arena::begin_search(thread_state& t) noexcept {
   // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
   searchers_.fetch_add(1, sync::relaxed);
@@ -276,7 +281,8 @@ void arena::see_all_pushes() noexcept {
     if (since < rarely_ns) {
       return;  // our leaving the count was a full fence, and so was what the pusher did before it looked at the count
     }
-    fence_duty_.store(fence_duty::searchers, sync::seq_cst);
+    // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
+    fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);
   } else if (since >= soon_ns) {
     quick_looks_.store(0, sync::relaxed);
   } else if (quick_looks_.fetch_add(1, sync::relaxed) >= quick_looks_max && duty == fence_duty::searchers &&

@@ -206,6 +206,7 @@ class arena {
   }
   void see_all_pushes() noexcept;
 
+  [[nodiscard]] bool has_enqueued() const noexcept;
   [[nodiscard]] bool somebody_could_come() const noexcept;
   [[nodiscard]] int workers_wanted() const noexcept;
   [[nodiscard]] bool wants_workers() const noexcept {

@@ -60,8 +60,7 @@ std::size_t active_value(std::size_t parameter) {
 
 void apply(std::size_t parameter) {
   if (parameter == global_control::max_allowed_parallelism) {
-    const std::size_t threads = std::clamp<std::size_t>(max_allowed_parallelism(), 1, resource_manager::worker_count_max);
-    resource_manager::current().set_allowed_workers(static_cast<unsigned>(threads - 1));
+    resource_manager::current().obey_limit();
   }
 }
 

@@ -55,7 +55,7 @@ resource_manager::resource_manager()
   for (const topology::domain& d : machine_.domains()) {
     has_l3_groups_ = has_l3_groups_ || d.l3_groups.size() > 1;
   }
-  set_allowed_workers(static_cast<unsigned>(std::min<std::size_t>(max_allowed_parallelism(), worker_count_max)) - 1);
+  obey_limit();
 }
 
 std::uint16_t resource_manager::domain_of_this_thread() noexcept {
@@ -143,24 +143,27 @@ void resource_manager::deal(unsigned count) {
   }
 }
 
-void resource_manager::set_allowed_workers(unsigned n) noexcept {
-  n = std::min(n, worker_count_max);
+void resource_manager::obey_limit() noexcept {
   std::vector<arena*> grown;
   {
     const holder hold(*this);
-    allowed_workers_.store(n, sync::relaxed);
-    deal(std::max(n, 1U));  // one more than none: mandatory concurrency
-    update_available();
+    // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
+    const std::size_t threads = std::clamp<std::size_t>(max_allowed_parallelism(), 1, worker_count_max);
+    allowed_workers_.store(static_cast<unsigned>(threads - 1), sync::relaxed);
+    deal(std::max(static_cast<unsigned>(threads - 1), 1U));  // one more than none: mandatory concurrency
+    count_makeable();
+    // [A12] The limit is out before the look at the enqueued tasks; partner: an enqueue, then the look at the limit.
+    sync::heavy_fence();
     allot();  // now: what the caller spawns next finds the new limit in force
     grown = std::exchange(grown_, {});
   }
   call_for(grown);
 }
 
-void resource_manager::update_available() noexcept {
+void resource_manager::count_makeable() noexcept {
   const int made = static_cast<int>(made_.load(sync::relaxed));
   const int could = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
-  available_.store(idle_.load(sync::relaxed) + std::max(0, could - made), sync::relaxed);
+  could_make_.store(std::max(0, could - made), sync::relaxed);
 }
 
 void resource_manager::unlock() noexcept {

@@ -82,12 +82,13 @@ class resource_manager {
   bool send_worker(arena& a, unsigned home) noexcept;
 
   /// Workers that sleep, or could be made; a hint for the hot path.
-  [[nodiscard]] int available() const noexcept { return available_.load(sync::relaxed); }
+  [[nodiscard]] int available() const noexcept { return idle_.load(sync::relaxed) + could_make_.load(sync::relaxed); }
   /// True if some arena could use more workers than it was given; a hint.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
-  void set_allowed_workers(unsigned n) noexcept;
+  /// Obeys the limit that global_control sets now, whoever changed it.
+  void obey_limit() noexcept;
 
   /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
   void stop_workers() noexcept;
@@ -169,7 +170,7 @@ class resource_manager {
   void settle(const portion& p) noexcept;
   void look_again_at_cut() noexcept;
   void call_for(const std::vector<arena*>& grown) noexcept;
-  void update_available() noexcept;
+  void count_makeable() noexcept;
 
   const topology::machine& machine_;
   const unsigned domain_count_;
@@ -179,8 +180,8 @@ class resource_manager {
   std::vector<std::uint16_t> domain_of_worker_;  ///< the deal, by worker index
   std::unique_ptr<domain_state[]> domains_;
 
-  alignas(sync::cache_line_bytes) sync::atomic<int> available_{0};
-  sync::atomic<int> idle_{0};
+  alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here
+  sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};

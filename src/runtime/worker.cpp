@@ -27,7 +27,6 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
     w->idle = false;
     d.idle.fetch_sub(1, sync::relaxed);
     idle_.fetch_sub(1, sync::relaxed);
-    available_.fetch_sub(1, sync::relaxed);
   }
   return w;
 }
@@ -101,7 +100,7 @@ bool resource_manager::make_worker(unsigned domain, arena& a) noexcept {
   waiting.erase(waiting.begin());
   workers_.push_back(w);
   made_.fetch_add(1, sync::relaxed);
-  available_.fetch_sub(1, sync::relaxed);
+  count_makeable();
   return true;
 }
 
@@ -188,7 +187,6 @@ arena* resource_manager::next_assignment(worker& w) {
       // [S1] Announced before the last look; partner S2 (a push, then the look at these counts).
       d.idle.fetch_add(1, sync::relaxed);
       idle_.fetch_add(1, sync::relaxed);
-      available_.fetch_add(1, sync::relaxed);
     }
     sync::heavy_fence();
     arena* found = stopping_.load(sync::seq_cst) ? nullptr : find_work(w);
@@ -206,7 +204,6 @@ arena* resource_manager::next_assignment(worker& w) {
           *link = w.next_idle;
           d.idle.fetch_sub(1, sync::relaxed);
           idle_.fetch_sub(1, sync::relaxed);
-          available_.fetch_sub(1, sync::relaxed);
         }
       }
       if (!popped) {
@@ -260,7 +257,7 @@ void resource_manager::stop_workers() noexcept {
   made_.store(0, sync::relaxed);
   deal(std::max(allowed_workers_.load(sync::relaxed), 1U));
   stopping_.store(false, sync::seq_cst);
-  update_available();
+  count_makeable();
 }
 
 }  // namespace homing::runtime

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/arena_access.hpp"
+#include "runtime/resource_manager.hpp"
 #include "unit/await.hpp"
 #include "unit/own_process.hpp"
 #include "unit/topology_fixture.hpp"
@@ -327,6 +328,46 @@ TEST(allotment, a_limit_above_the_cpus_deals_more_workers_evenly) {
     const auto limit = threads(17);
     const busy_arena arena(16, 0U);
     arena.expect({8, 8});
+  });
+}
+
+TEST(allotment, a_task_enqueued_before_the_limit_fell_to_one_runs) {
+  in_own_process(two_by_four, [] {
+    const auto one_worker = threads(2);
+    tbb::task_arena first(2, 0U);
+    tbb::task_arena second(2, 0U);
+    sync::atomic<bool> holds{false};
+    sync::atomic<bool> may_end{false};
+    sync::atomic<bool> ran{false};
+    first.enqueue([&] {
+      holds.store(true, sync::release);
+      await("the worker's release", [&] { return may_end.load(sync::acquire); });
+    });
+    await("the worker", [&] { return holds.load(sync::acquire); });
+    second.enqueue([&] { ran.store(true, sync::release); });
+    const auto none = threads(1);
+    may_end.store(true, sync::release);
+    await("the task that was enqueued while a worker was allowed", [&] { return ran.load(sync::acquire); });
+  });
+}
+
+TEST(allotment, of_limits_changed_by_several_threads_the_last_holds) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const homing::runtime::resource_manager& manager = homing::runtime::resource_manager::current();
+    for (int round = 0; round < 2000; ++round) {
+      {
+        std::vector<std::jthread> changers;
+        for (std::size_t t = 0; t < 4; ++t) {
+          changers.emplace_back([t] {
+            for (int i = 0; i < 20; ++i) {
+              const auto lower = threads(1 + t);
+            }
+          });
+        }
+      }
+      ASSERT_EQ(manager.allowed_workers(), 8U) << "round " << round;
+    }
   });
 }
 
