@@ -173,13 +173,11 @@ bool stack_is_deep(const dispatcher& d) noexcept {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
 }
 
-constexpr unsigned very_shy_rounds = 4;  // that even deques with several tasks are left alone
-
 enum class search_mark : bool { none, held };
 
 /// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
-/// will soon be robbed of them in turn: it waits longer and longer before it takes the only task of another's deque again.
-/// A chain of small tasks stays where it is, then.
+/// will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only
+/// task of a deque. A chain of small tasks stays where it is, then.
 void reconsider_stealing(thread_state& t) noexcept {
   constexpr std::int64_t pays_ns = 700;
   constexpr unsigned shyness_max = search_pace::pause_rounds + 4;
@@ -187,6 +185,14 @@ void reconsider_stealing(thread_state& t) noexcept {
     t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays_ns ? std::min(t.shyness + 1, shyness_max) : 0;
     t.stole_at_ns = 0;
   }
+}
+
+theft theft_in(unsigned round, unsigned shyness) noexcept {
+  constexpr unsigned none_rounds = 4;
+  if (round >= shyness) {
+    return theft::any;
+  }
+  return round < none_rounds ? theft::none : theft::from_rich;
 }
 
 /// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
@@ -215,8 +221,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       }
     }
     if (found == nullptr && !stack_is_deep(d)) {
-      t.is_shy = pace.rounds() < t.shyness;
-      t.is_very_shy = pace.rounds() < std::min(t.shyness, very_shy_rounds);
+      t.steals = theft_in(pace.rounds(), t.shyness);
       found = take_elsewhere(t, isolation, pace.left());
     }
     if (found != nullptr && !waiter.may_take(t, *found)) {

@@ -106,7 +106,7 @@ bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
 
 task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, patience p) {
   arena_slot& slot = t.in->slot(victim);
-  if (t.is_shy && (t.is_very_shy || slot.tasks.looks_poor())) {
+  if (t.steals == theft::from_rich && slot.tasks.looks_poor()) {
     return nullptr;
   }
   while (!slot.tasks.looks_empty()) {
@@ -225,9 +225,11 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
     if (task* found = take_resumed(t)) {
       return found;
     }
+  } else {
+    t.steals = theft::any;  // a stack that leaves others' tasks alone would meet only the other stack
   }
   task* found = isolation == no_isolation ? take_queued(t) : nullptr;
-  if (found == nullptr) {
+  if (found == nullptr && t.steals != theft::none) {
     found = steal(t, isolation, p);
     if (found != nullptr) {
       t.stole_at_ns = platform::monotonic_ns();

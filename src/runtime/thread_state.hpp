@@ -33,6 +33,9 @@ struct after_switch_action {
   suspend_point* left = nullptr;
 };
 
+/// From which deques a thread steals: none, those with several tasks, all.
+enum class theft : std::uint8_t { none, from_rich, any };
+
 enum class thread_kind : std::uint8_t { application, worker };
 
 struct alignas(sync::cache_line_bytes) thread_state {
@@ -52,9 +55,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
 
   attachment* stay = nullptr;  ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
-  unsigned shyness = 0;          ///< rounds of a search that it leaves others' deques alone that have but one task
-  bool is_shy = false;           ///< in this round: leaves the poor alone, and if very shy all
-  bool is_very_shy = false;
+  unsigned shyness = 0;          ///< rounds of a search before it steals as it likes
+  theft steals = theft::any;     ///< in this round
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
