@@ -44,15 +44,14 @@ observer_list::observer_list() : state_(std::make_shared<shared_state>()) {}
 bool observer_list::activate(observer& o) {
   const std::lock_guard hold(state_->lock);
   auto fresh = std::make_unique<proxy>(o, state_, state_->newest.load(sync::relaxed) + 1);
-  state_->active.reserve(state_->active.size() + 1);
+  state_->active.push_back(fresh.get());
   proxy* none = nullptr;
   // release: whoever takes it off, or asks is_observing(), finds it whole.
   if (!proxy::of(o).compare_exchange_strong(none, fresh.get(), sync::release, sync::relaxed)) {
+    state_->active.pop_back();
     return false;
   }
-  proxy* p = fresh.release();
-  state_->active.push_back(p);
-  state_->newest.store(p->number, sync::release);
+  state_->newest.store(fresh.release()->number, sync::release);
   return true;
 }
 
