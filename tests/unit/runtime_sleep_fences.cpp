@@ -143,15 +143,33 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
   long_ends.set_value();
 }
 
+/// Two tasks that need each other, spawned one soon after the other.
+class pair_of_tasks {
+ public:
+  /// Returns when both have run. `round` rises from 1.
+  void run_in(tbb::task_group& group, unsigned round) {
+    group.run([this, round] { both_.meet(round); });
+    dawdle(varied(round, 200));
+    group.run([this, round] {
+      both_.meet(round);
+      done_.set(round);
+    });
+    done_.await_round("the second of two tasks that run together", round);
+  }
+
+ private:
+  meeting both_;
+  mark done_;
+};
+
 /// [S3]: two tasks that need each other. Who pushed the second may have relied on the only thread that searched; that
 /// one takes the first, and must call another for the second. [A11]: so must an allotment that falls between the two.
 TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   constexpr unsigned rounds = 120'000;
   const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
   tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
-  meeting pair;
+  pair_of_tasks pair;
   mark single;
-  mark done;
   time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
@@ -160,13 +178,7 @@ TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
       group.run([&single, round] { single.set(round); });
       single.await_round("a task alone", round);
       dawdle(varied(round, 4000));  // and only one of them awake
-      group.run([&pair, round] { pair.meet(round); });
-      dawdle(varied(round, 200));
-      group.run([&pair, &done, round] {
-        pair.meet(round);
-        done.set(round);
-      });
-      done.await_round("the second of two tasks that run together", round);
+      pair.run_in(group, round);
     }
     group.wait();
   });
@@ -178,9 +190,8 @@ TEST(sleep_fences, a_busy_searcher_that_takes_a_task_calls_for_the_next) {
   constexpr unsigned singles = 12;  // quickly one after the other: more than it takes for the duty to change
   const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
   tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
-  meeting pair;
+  pair_of_tasks pair;
   mark single;
-  mark done;
   time_budget budget;
   arena.execute([&] {
     tbb::task_group group;
@@ -190,13 +201,7 @@ TEST(sleep_fences, a_busy_searcher_that_takes_a_task_calls_for_the_next) {
         group.run([&single, mine = ++number] { single.set(mine); });
         single.await_round("a task alone", number);
       }
-      group.run([&pair, round] { pair.meet(round); });
-      dawdle(varied(round, 200));
-      group.run([&pair, &done, round] {
-        pair.meet(round);
-        done.set(round);
-      });
-      done.await_round("the second of two tasks that run together", round);
+      pair.run_in(group, round);
     }
     group.wait();
   });

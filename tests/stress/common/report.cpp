@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -120,7 +121,11 @@ void fail(const std::string& what) noexcept {
 watchdog::watchdog(int limit_s) : limit_s_(limit_s), thread_([this] { watch(); }) {}
 
 watchdog::~watchdog() {
-  stop_ = true;
+  {
+    const std::lock_guard<std::mutex> hold(lock_);
+    stop_ = true;
+  }
+  stopped_.notify_one();
   thread_.join();
 }
 
@@ -129,8 +134,8 @@ void watchdog::watch() {
   using clock = std::chrono::steady_clock;
   std::uint64_t last_count = progress_count();
   clock::time_point last_change = clock::now();
-  while (!stop_) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::unique_lock<std::mutex> hold(lock_);
+  while (!stopped_.wait_for(hold, std::chrono::milliseconds(100), [this] { return stop_; })) {
     const std::uint64_t count = progress_count();
     if (count != last_count) {
       last_count = count;

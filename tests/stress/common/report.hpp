@@ -1,8 +1,9 @@
 // What a run says about itself: progress, failures, and the state of every thread when it hangs.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -43,7 +44,9 @@ class watchdog {
   void watch();
 
   const int limit_s_;
-  std::atomic<bool> stop_{false};
+  std::mutex lock_;
+  std::condition_variable stopped_;
+  bool stop_ = false;  // guarded by lock_
   std::thread thread_;
 };
 
