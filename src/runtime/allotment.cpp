@@ -151,8 +151,8 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
     if (!has_more) {
       keep_workers(p, pool);
     }
-    if (pool.only_mandatory && a.max_workers_ != 0 && a.has_enqueued()) {
-      a.mandatory_.store(true, sync::seq_cst);  // [A12] enqueued while workers were allowed
+    if (pool.only_mandatory && a.max_workers_ != 0 && (a.has_enqueued() || a.kept_.load(sync::relaxed))) {
+      a.mandatory_.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
     }
     if (!pool.only_mandatory || a.mandatory_.load(sync::relaxed)) {
       give(p, 1, pool);  // one each first: nobody starves

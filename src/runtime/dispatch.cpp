@@ -218,6 +218,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       });
       if (found != nullptr) {
         d.critical_allowed = false;
+        t.taken_from = &a.critical;
       }
     }
     if (found == nullptr && !stack_is_deep(d)) {
@@ -225,7 +226,7 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
       found = take_elsewhere(t, isolation, pace.left());
     }
     if (found != nullptr && !waiter.may_take(t, *found)) {
-      t.slot->tasks.push(as_item(*found), make_tag(task_access::isolation(*found), no_slot));
+      put_back(t, *found);
       break;
     }
     if (found != nullptr) {

@@ -66,9 +66,14 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
 /// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far.
 task* take_queued(thread_state& t) {
   arena& a = *t.in;
-  task* found = a.domain(t.domain).queue.take();
+  const auto take_from = [&](sync::shared_queue<task>& queue) {
+    task* item = queue.take();
+    t.taken_from = item != nullptr ? &queue : nullptr;
+    return item;
+  };
+  task* found = take_from(a.domain(t.domain).queue);
   if (found == nullptr) {
-    found = a.unaddressed.take();
+    found = take_from(a.unaddressed);
   }
   if (found == nullptr && a.domain_count() > 1) {
     const bool stay = a.manager().steal() == steal_policy::domain;
@@ -79,7 +84,7 @@ task* take_queued(thread_state& t) {
       if (stay && (other.allotted.load(sync::relaxed) > 0 || other.active.load(sync::relaxed) > 0)) {
         continue;
       }
-      found = other.queue.take();
+      found = take_from(other.queue);
       if (found != nullptr) {
         break;
       }
@@ -215,6 +220,7 @@ task* take_own(thread_state& t, isolation_tag isolation) {
 }
 
 task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
+  t.taken_from = nullptr;
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
@@ -240,6 +246,14 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   }
   t.resumed_last = found != nullptr && task_access::is_resume(*found);
   return found;
+}
+
+void put_back(thread_state& t, task& found) {
+  if (t.taken_from != nullptr) {
+    t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
+  } else {
+    t.slot->tasks.push(as_item(found), make_tag(task_access::isolation(found), no_slot));
+  }
 }
 
 }  // namespace homing::runtime

@@ -15,4 +15,7 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// A task from mailboxes, shared queues, or another thread's deque, or null after one look everywhere.
 [[nodiscard]] task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p);
 
+/// Puts a task that the thread has just found elsewhere where others find it: it must leave. [A12]
+void put_back(thread_state& t, task& found);
+
 }  // namespace homing::runtime

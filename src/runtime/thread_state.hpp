@@ -13,6 +13,7 @@
 #include "runtime/context.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
+#include "sync/shared_queue.hpp"
 
 namespace homing::runtime {
 
@@ -57,6 +58,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
   unsigned shyness = 0;          ///< rounds of a search before it steals as it likes
   theft steals = theft::any;     ///< in this round
+  sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
