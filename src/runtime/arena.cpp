@@ -271,7 +271,7 @@ void arena::end_search_found(thread_state& t) noexcept {
 // [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one, that
 // would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
 void arena::see_all_pushes() noexcept {
-  constexpr std::int64_t soon_ns = 20'000;
+  constexpr std::int64_t soon_ns = 250'000;
   constexpr std::int64_t rarely_ns = 1'000'000;
   constexpr unsigned quick_looks_max = 8;
   const std::int64_t now = platform::monotonic_ns();

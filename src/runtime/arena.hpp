@@ -132,6 +132,9 @@ class arena {
   void end_search_empty(thread_state& t) noexcept;
   void end_search_found(thread_state& t) noexcept;
 
+  /// How many look for work now; a hint.
+  [[nodiscard]] int searchers() const noexcept { return searchers_.load(sync::relaxed); }
+
   /// A worker has come with the mark that its waker made for it.
   void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
   /// A worker has come: who was kept for it need not be kept any longer. [A5]
