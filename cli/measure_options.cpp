@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include "measure/units.hpp"
@@ -81,7 +82,13 @@ output_file::output_file(const std::string& name) : name_(name) {
   if (!file_) throw std::runtime_error("can't write " + name + ": " + std::strerror(errno));
 }
 
+output_file::~output_file() {
+  std::error_code error;
+  if (file_ && !written_ && std::filesystem::is_regular_file(name_, error)) std::filesystem::remove(name_, error);
+}
+
 void output_file::write(const std::string& text) {
+  written_ = true;
   const bool written = std::fputs(text.c_str(), file_.get()) >= 0 && std::fflush(file_.get()) == 0;
   if (!written) throw std::runtime_error("can't write " + name_ + ": " + std::strerror(errno));
 }

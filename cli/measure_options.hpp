@@ -28,11 +28,14 @@ struct measure_options {
 void add_measure_options(CLI::App& app, measure_options& options, const std::string& what_size);
 
 /// A file that is written when the figures are there, but opened before, so that a name that can't be written costs
-/// nobody a measurement.
+/// nobody a measurement. Without figures it is removed again.
 class output_file {
  public:
   /// No name: no file. Errors: std::runtime_error with the file's name.
   explicit output_file(const std::string& name);
+  ~output_file();
+  output_file(const output_file&) = delete;
+  output_file& operator=(const output_file&) = delete;
   [[nodiscard]] bool is_wanted() const noexcept { return file_ != nullptr; }
   /// Errors: std::runtime_error with the file's name.
   void write(const std::string& text);
@@ -43,6 +46,7 @@ class output_file {
   };
   std::string name_;
   std::unique_ptr<std::FILE, closer> file_;
+  bool written_ = false;
 };
 
 /// One line on stderr that shows what is going on, if that is a terminal; nothing otherwise. Wipes the line at its end.

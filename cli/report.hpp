@@ -30,5 +30,7 @@ run_report sum_report(const std::string& content, const outside_view& outside);
 [[nodiscard]] std::string report_table(const nlohmann::ordered_json& report);
 /// Lines of figure and value; a value that was not measured is empty.
 [[nodiscard]] std::string report_csv(const nlohmann::ordered_json& report);
+/// A picture: tasks by home and by domain that ran them, pages by node. `program` is named in its title.
+[[nodiscard]] std::string report_svg(const nlohmann::ordered_json& report, const std::string& program);
 
 }  // namespace homing::cli

@@ -12,6 +12,7 @@
 
 #include "child.hpp"
 #include "command.hpp"
+#include "measure_options.hpp"
 #include "parse.hpp"
 #include "platform/files.hpp"
 #include "policy.hpp"
@@ -29,6 +30,7 @@ struct run_options {
   std::string report{};  // empty: none; "true": a table; otherwise a file
   bool json = false;
   bool csv = false;
+  std::string svg{};
   std::string trace{};
   std::string steal{};
   std::string threads{};
@@ -137,7 +139,8 @@ std::optional<std::string> prepare_trace(std::string path) {
 // What does not go together, and what is no number.
 std::optional<std::string> contradiction(const run_options& options, bool report) {
   if (options.tbb == "stock") {
-    const char* const needs_ours = report                     ? "--report"
+    const char* const needs_ours = !options.svg.empty()       ? "--svg"
+                                   : report                   ? "--report"
                                    : !options.trace.empty()   ? "--trace"
                                    : !options.threads.empty() ? "--threads"
                                                               : nullptr;
@@ -147,6 +150,9 @@ std::optional<std::string> contradiction(const run_options& options, bool report
     }
   } else if (!options.stock_library.empty()) {
     return "--stock-library needs --tbb=stock";
+  }
+  if (!options.svg.empty() && options.report != "true") {
+    return "--svg needs the figures of --report, which go to " + options.report + " instead: leave out one of the two";
   }
   if (!options.threads.empty()) {
     const bool digits =
@@ -165,6 +171,7 @@ std::string shown(const run_report& report, const run_options& options) {
 
 // Runs the program with its report in a file of ours, and shows it afterwards.
 int run_with_report(const arguments& program, const run_options& options) {
+  output_file picture(options.svg);
   std::string name = (fs::temp_directory_path() / "homing-report-XXXXXX").string();
   const int file = ::mkstemp(name.data());
   if (file < 0) throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno));
@@ -181,6 +188,8 @@ int run_with_report(const arguments& program, const run_options& options) {
   if (result != exit_not_found || !content.value_or("").empty()) {
     const run_report report = sum_report(content.value_or(""), {.fullest = looks.stop(), .traffic = traffic.read()});
     std::fputs(shown(report, options).c_str(), stderr);
+    if (picture.is_wanted() && report.value)
+      picture.write(report_svg(*report.value, fs::path(program.front()).filename().string()));
   }
   return result;
 }
@@ -198,6 +207,8 @@ int run(const arguments& args) {
                "and no table");
   auto* json = app.add_flag("--json", options.json, "the report as one JSON object, on stderr");
   app.add_flag("--csv", options.csv, "the report as lines of figure and value, on stderr")->excludes(json);
+  app.add_option("--svg", options.svg, "the report also as a picture in FILE: tasks by home and by domain that\nran them, pages by node")
+      ->type_name("FILE");
   app.add_option("--trace", options.trace,
                  "write a trace of the tasks to this file, for ui.perfetto.dev or chrome://tracing:\n"
                  "threads by domain, steals marked near and far; each further process that\n"
@@ -229,6 +240,7 @@ int run(const arguments& args) {
              "  homing run --report -- python3 script.py\n"
              "  homing run --report=figures.json --steal=domain -- ./app\n"
              "  homing run --topology \"node:4 core:2 pu:1\" --report -- ./app\n"
+             "  homing run --topology \"node:2 core:4 pu:1\" --svg tasks.svg -- ./app\n"
              "  homing run --interleave=all --threads 8 -- ./app\n"
              "  homing run -N 0 -m 0 --trace trace.json -- ./app\n"
              "  homing run --tbb=stock -- ./app",
@@ -248,7 +260,7 @@ int run(const arguments& args) {
     complain("no program given (see homing run --help)");
     return exit_run_failed;
   }
-  if ((options.json || options.csv) && options.report.empty()) options.report = "true";
+  if ((options.json || options.csv || !options.svg.empty()) && options.report.empty()) options.report = "true";
   const bool report = !options.report.empty() && options.report != "false";
   // What may fail comes first: a warning is for a program that will be started.
   auto error = contradiction(options, report);

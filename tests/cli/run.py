@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from command import COMMAND, check, homing, main
+from measuring import picture_texts
 
 LIBRARY = (COMMAND.parent / "../lib/homing").resolve()
 # A program on TBB: loads it by name, as the dynamic linker of any program would, and asks it.
@@ -143,6 +144,28 @@ def locality_report(folder):
     check(int(rows["tasks_executed"]) > 0 and rows["figure"] == "value" and "traffic_near" in rows, "CSV", rows)
     one = json.loads(homing("run", "--threads", "1", "--json", "--", program).err)
     check(one["steals"] == {"near": 0, "far": 0} and one["tasks"]["executed"] > 0, "--threads 1: nobody steals", one)
+
+
+def picture(folder):
+    """--svg: the report as a picture, or a message and no file."""
+    program = tasks_program(folder)
+    if program is None:
+        return
+    drawn = folder / "run.svg"
+    seen = homing("run", "--topology", "node:4 core:2 pu:1", "--json", "--svg", drawn, "--", program)
+    report = json.loads(seen.err)
+    texts = picture_texts(drawn)
+    check(seen.code == 0 and "ran in domain" in texts and "pages" in texts, "--svg beside --json", texts)
+    check(sum(text.endswith(" %") for text in texts) >= 4, "shares in the cells", texts)
+    check(any("made-up machine" in text for text in texts) == report["virtual"], "says what is made up", texts)
+    absent = folder / "none.svg"
+    for words, part in ((["--report=x.json"], "leave out one"), (["--tbb=stock"], "needs our library")):
+        seen = homing("run", *words, "--svg", absent, "--", program)
+        check(seen.code == 125 and part in seen.err and not absent.exists(), f"--svg with {words}", seen)
+    seen = homing("run", "--svg", folder / "no-folder/x.svg", "--", program)
+    check(seen.code == 125 and seen.out == "" and "no-folder/x.svg" in seen.err, "nowhere to draw: not started", seen)
+    seen = homing("run", "--svg", absent, "--", "true")
+    check(seen.code == 0 and "no report" in seen.err and not absent.exists(), "no report, no picture", seen)
 
 
 def tasks_program(folder):
@@ -296,4 +319,4 @@ def warnings(folder):
         check(seen.code != 0 and seen.code > 0, f"an ELF file of {size} bytes", seen)
 
 
-main([our_library, settings, exit_codes, without_library, report, locality_report, trace, policies, stock_library, signals, warnings])
+main([our_library, settings, exit_codes, without_library, report, locality_report, picture, trace, policies, stock_library, signals, warnings])
