@@ -10,7 +10,7 @@
 #include "runtime/arena.hpp"
 #include "runtime/resource_manager.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
@@ -271,4 +271,4 @@ void resource_manager::settle(const portion& p) noexcept {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -6,7 +6,7 @@
 #include "platform/clock.hpp"
 #include "runtime/resource_manager.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 /// Slots are dealt to domains in blocks, in proportion to the CPUs that the arena may use in each: neighbours in a
@@ -427,4 +427,4 @@ void arena::submit_resume(task& t) {
   new_work(any_isolation, 0);
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

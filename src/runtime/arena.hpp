@@ -22,7 +22,7 @@
 #include "sync/work_deque.hpp"
 #include "topology/machine.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class resource_manager;
 
@@ -276,4 +276,4 @@ class arena {
   std::uint64_t served_in_ = 0;        ///< the last allotment that gave it workers
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -17,19 +17,19 @@ struct task_arena_impl {
     return wait.m_ref_count.load(homing::sync::seq_cst) > 0;
   }
 
-  static homing::runtime::arena* arena_of(const d1::task_arena_base& user) noexcept {
-    return reinterpret_cast<homing::runtime::arena*>(user.my_arena.load(homing::sync::acquire));
+  static homing::scheduler::arena* arena_of(const d1::task_arena_base& user) noexcept {
+    return reinterpret_cast<homing::scheduler::arena*>(user.my_arena.load(homing::sync::acquire));
   }
-  static void set_arena(d1::task_arena_base& user, homing::runtime::arena* a) noexcept {
+  static void set_arena(d1::task_arena_base& user, homing::scheduler::arena* a) noexcept {
     user.my_arena.store(reinterpret_cast<arena*>(a), homing::sync::release);
   }
-  static homing::runtime::arena* exchange_arena(d1::task_arena_base& user, homing::runtime::arena* a) noexcept {
-    return reinterpret_cast<homing::runtime::arena*>(
+  static homing::scheduler::arena* exchange_arena(d1::task_arena_base& user, homing::scheduler::arena* a) noexcept {
+    return reinterpret_cast<homing::scheduler::arena*>(
         user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::acq_rel));
   }
 
-  static homing::runtime::arena_request request_of(const d1::task_arena_base& user) noexcept {
-    homing::runtime::arena_request r;
+  static homing::scheduler::arena_request request_of(const d1::task_arena_base& user) noexcept {
+    homing::scheduler::arena_request r;
     r.max_concurrency = user.my_max_concurrency;
     r.reserved_slots = user.my_num_reserved_slots;
     r.priority_level = user.my_priority == d1::task_arena_base::priority::high     ? 0U
@@ -43,7 +43,7 @@ struct task_arena_impl {
   static int wanted_concurrency(const d1::task_arena_base& user) noexcept { return user.my_max_concurrency; }
 
   /// After attach(): the object shows the settings of the arena that it now refers to.
-  static void copy_settings(d1::task_arena_base& user, const homing::runtime::arena& a) noexcept {
+  static void copy_settings(d1::task_arena_base& user, const homing::scheduler::arena& a) noexcept {
     user.my_max_concurrency = static_cast<int>(a.max_concurrency());
     user.my_num_reserved_slots = a.reserved_slots();
     user.my_priority = a.priority_level() == 0   ? d1::task_arena_base::priority::high
@@ -58,6 +58,6 @@ struct task_arena_impl {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 using arena_access = tbb::detail::r1::task_arena_impl;
 }

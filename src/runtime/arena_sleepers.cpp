@@ -4,7 +4,7 @@
 #include "runtime/arena.hpp"
 #include "runtime/suspend.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 void link_first(sleeper& s, sleeper*& first) noexcept {
@@ -120,4 +120,4 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
   return true;
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

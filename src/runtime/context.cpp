@@ -160,7 +160,7 @@ void task_group_context_impl::propagate(context& source) noexcept {
 }
 
 void task_group_context_impl::capture_exception(context& ctx) noexcept {
-  if (homing::runtime::terminate_on_exception()) {
+  if (homing::scheduler::terminate_on_exception()) {
     std::terminate();
   }
   if (cancel(ctx)) {
@@ -177,7 +177,7 @@ void task_group_context_impl::rethrow(context& ctx) {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 context_list& make_context_list() {
   auto* list = new context_list;
@@ -198,4 +198,4 @@ void forget_context_lists_after_fork(context_list* mine) noexcept {
 void lock_contexts_for_fork() noexcept { propagation.lock(); }
 void unlock_contexts_after_fork() noexcept { propagation.unlock(); }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

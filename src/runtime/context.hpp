@@ -76,7 +76,7 @@ struct task_group_context_impl {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 using context_access = tbb::detail::r1::task_group_context_impl;
 using context_list = tbb::detail::r1::context_list;
@@ -91,4 +91,4 @@ void forget_context_lists_after_fork(context_list* mine) noexcept;
 void lock_contexts_for_fork() noexcept;
 void unlock_contexts_after_fork() noexcept;
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -9,7 +9,7 @@
 #include "runtime/resource_manager.hpp"
 #include "topology/machine.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 using tbb::detail::d1::global_control;
@@ -101,4 +101,4 @@ std::size_t max_allowed_parallelism() noexcept { return active_value(global_cont
 void lock_controls_for_fork() noexcept { controls_lock.lock(); }
 void unlock_controls_after_fork() noexcept { controls_lock.unlock(); }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

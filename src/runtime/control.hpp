@@ -7,7 +7,7 @@
 
 #include <oneapi/tbb/global_control.h>
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 /// True if a user exception must end the program at once.
 bool terminate_on_exception() noexcept;
@@ -21,4 +21,4 @@ bool fast_leave_everywhere() noexcept;
 /// Threads that may run tasks, the application's one included.
 std::size_t max_allowed_parallelism() noexcept;
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -14,7 +14,7 @@ struct global_control_impl {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 using control_access = tbb::detail::r1::global_control_impl;
 
@@ -26,4 +26,4 @@ std::size_t live_controls(std::size_t parameter);
 void lock_controls_for_fork() noexcept;
 void unlock_controls_after_fork() noexcept;
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

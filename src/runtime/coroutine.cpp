@@ -5,7 +5,7 @@
 #include "runtime/suspend.hpp"
 #include "sync/spin_lock.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 constexpr unsigned cached_max = 64;
@@ -52,4 +52,4 @@ void coroutine::give_back(coroutine& c) noexcept {
 
 void coroutine::reset_lock_after_fork() noexcept { cache_lock.unlock(); }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -9,7 +9,7 @@
 #include "platform/stack_switch.hpp"
 #include "runtime/dispatcher.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 struct coroutine {
   dispatcher disp;
@@ -24,4 +24,4 @@ struct coroutine {
   static void reset_lock_after_fork() noexcept;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

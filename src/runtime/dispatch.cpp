@@ -12,52 +12,19 @@
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
-#include "platform/clock.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
+#include "runtime/search_pace.hpp"
 #include "runtime/suspend.hpp"
 #include "runtime/task_source.hpp"
 #include "runtime/traced_run.hpp"
 #include "runtime/wait_table.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(address); }
 
 namespace {
-
-/// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
-class search_pace {
- public:
-  /// False once the budget is used.
-  bool pause(std::chrono::nanoseconds budget) noexcept {
-    ++rounds_;
-    if (rounds_ <= pause_rounds) {
-      for (unsigned i = 0; i < (1U << rounds_); ++i) {
-        sync::cpu_relax();
-      }
-      return true;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (rounds_ == pause_rounds + 1) {
-      began_ = now;
-    } else if (now - began_ > budget) {
-      return false;
-    }
-    sched_yield();
-    return true;
-  }
-  [[nodiscard]] patience left() const noexcept {
-    return rounds_ < pause_rounds + 4 ? patience::some : patience::none;
-  }
-  void reset() noexcept { rounds_ = 0; }
-  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
-  static constexpr unsigned pause_rounds = 5;
-
- private:
-  unsigned rounds_ = 0;
-  std::chrono::steady_clock::time_point began_;
-};
 
 constexpr std::chrono::nanoseconds search_budget = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
@@ -174,29 +141,6 @@ bool stack_is_deep(const dispatcher& d) noexcept {
 }
 
 enum class search_mark : bool { none, held };
-
-/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
-/// will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only
-/// task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
-/// must pay more.
-void reconsider_stealing(thread_state& t) noexcept {
-  constexpr std::int64_t pays_alone_ns = 700;
-  constexpr std::int64_t pays_ns = 1600;
-  constexpr unsigned shyness_max = search_pace::pause_rounds + 12;
-  if (t.stole_at_ns != 0) {
-    const std::int64_t pays = t.in->searchers() > 1 ? pays_ns : pays_alone_ns;
-    t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays ? std::min(t.shyness + 1, shyness_max) : 0;
-    t.stole_at_ns = 0;
-  }
-}
-
-theft theft_in(unsigned round, unsigned shyness) noexcept {
-  constexpr unsigned none_rounds = 4;
-  if (round >= shyness) {
-    return theft::any;
-  }
-  return round < none_rounds ? theft::none : theft::from_rich;
-}
 
 /// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
 template <typename Waiter>
@@ -421,6 +365,18 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   a.new_work(isolation, home);
 }
 
+void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain) {
+  if (t.running->isolation != no_isolation || stack_is_deep(*t.running)) {
+    spawn(t, work, ctx, static_cast<slot_id>(first_domain_slot + domain));
+    return;
+  }
+  bind_context(t, ctx);
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, no_isolation);
+  task_access::set_address(work, {no_slot, no_slot, domain});
+  t.in->submit(work, domain);
+}
+
 // ---- waiting
 
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
@@ -498,4 +454,4 @@ task* dispatch_on_coroutine(dispatcher& d) {
   return dispatch(d, nullptr, waiter, search_mark::none);
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -8,7 +8,7 @@
 #include "platform/fp_settings.hpp"
 #include "runtime/thread_state.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 using wait_context = tbb::detail::d1::wait_context;
 
@@ -71,6 +71,10 @@ inline void bind_context(thread_state& t, task_group_context& ctx) noexcept {
 void spawn(thread_state& t, task& work, task_group_context& ctx);
 void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity);
 
+/// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching). Spawns
+/// it where a queue would be of no use: in an isolated region, or at a depth at which this thread takes nothing else.
+void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
+
 /// Runs `first` (may be null) and then whatever is there until the wait context is empty; rethrows what `ctx` caught.
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx);
 
@@ -90,4 +94,4 @@ void work_until_empty(thread_state& t, arena& a);
 /// To be called when a wait context has become empty: wakes whoever sleeps for that address.
 void notify_waiters(std::uintptr_t address) noexcept;
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -3,9 +3,9 @@
 
 #include "runtime/dispatcher.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 /// Dispatches until the base stack of the running thread may go on (null), or another stack (its resume task).
 task* dispatch_on_coroutine(dispatcher& d);
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -10,7 +10,7 @@
 
 #include "runtime/task_access.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 struct thread_state;
 struct suspend_point;
@@ -50,4 +50,4 @@ struct dispatcher_frame {
   bool critical_allowed_;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

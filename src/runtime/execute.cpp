@@ -8,7 +8,7 @@
 #include "runtime/resource_manager.hpp"
 #include "runtime/wait_table.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 /// The function in the guise of a task, for a thread that is in the arena; its owner waits.
@@ -140,4 +140,4 @@ void isolate(thread_state& t, tbb::detail::d1::delegate_base& body, isolation_ta
   body();
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -10,7 +10,7 @@
 #include "runtime/thread_state.hpp"
 #include "runtime/wait_table.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 // A fork copies the calling thread only. Every lock that the child will use is held over it, in one order; what
@@ -92,4 +92,4 @@ bool finalize_all() noexcept {
   return manager->wait_until_unused() && (manager->stop_workers(), true);
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -1,7 +1,7 @@
 /// The runtime's end and its copies: finalize, fork.
 #pragma once
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 /// Ends all workers if the calling thread is the only one that uses the runtime and is in no task or arena: true then.
 /// Waits for enqueued tasks. Leaves the calling thread's implicit arena. Source: oneTBB's task_scheduler_handle.
@@ -13,4 +13,4 @@ bool nothing_to_finalize() noexcept;
 /// Registers the fork handlers; idempotent.
 void install_process_hooks();
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -5,7 +5,7 @@
 #include "platform/env.hpp"
 #include "runtime/resource_manager.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 void warn_once(int error_number) noexcept {
@@ -53,4 +53,4 @@ master_pin::~master_pin() {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

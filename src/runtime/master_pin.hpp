@@ -10,7 +10,7 @@
 #include "platform/cpu_set.hpp"
 #include "runtime/thread_state.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class master_pin {
  public:
@@ -30,4 +30,4 @@ class master_pin {
   platform::cpu_set before_;  ///< empty: nothing to give back
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -6,21 +6,21 @@
 
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 /// The observer whose callback this thread runs, if any: it may switch itself off from there.
 thread_local const observer_list::observer* in_callback_of = nullptr;
 
 }  // namespace
-}  // namespace homing::runtime
+}  // namespace homing::scheduler
 
 namespace tbb::detail::r1 {
 
 /// The friend that oneTBB's header names: ties an observer to the arena that it watches.
 class observer_proxy {
  public:
-  using shared_state = homing::runtime::observer_list::shared_state;
+  using shared_state = homing::scheduler::observer_list::shared_state;
 
   observer_proxy(d1::task_scheduler_observer& o, std::shared_ptr<shared_state> s, std::uint64_t n)
       : observer(o), state(std::move(s)), number(n) {}
@@ -35,7 +35,7 @@ class observer_proxy {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 using proxy = tbb::detail::r1::observer_proxy;
 
@@ -104,4 +104,4 @@ void observer_list::take_leave(number greeted, bool is_worker) {
   visit(0, greeted, [&](observer& o) { o.on_scheduler_exit(is_worker); });
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -22,7 +22,7 @@ class observer_proxy;
 }
 }  // namespace tbb::detail
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class observer_list {
  public:
@@ -58,4 +58,4 @@ class observer_list {
   std::shared_ptr<shared_state> state_;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -92,7 +92,7 @@ class stage_task final : public d1::task {
         return nullptr;
       }
       while (filter_ != nullptr) {
-        if (homing::runtime::context_access::is_cancelled(*ed.context)) {
+        if (homing::scheduler::context_access::is_cancelled(*ed.context)) {
           return cancel(ed);
         }
         if (!pass(ed)) {

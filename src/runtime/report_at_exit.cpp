@@ -14,7 +14,7 @@
 #include "runtime/resource_manager.hpp"
 #include "runtime/thread_state.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 /// A path of the environment, read when the library is loaded: a program may change its environment later.
@@ -102,4 +102,4 @@ class report_at_exit {
 report_at_exit reporter;
 
 }  // namespace
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

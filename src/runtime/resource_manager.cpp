@@ -10,7 +10,7 @@
 #include "runtime/lifetime.hpp"
 #include "sync/futex.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 sync::atomic<resource_manager*> process_manager{nullptr};
@@ -280,4 +280,4 @@ void resource_manager::unreserve(arena& a, unsigned d) noexcept {
   a.drop_reference();
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

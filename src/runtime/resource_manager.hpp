@@ -23,7 +23,7 @@
 #include "sync/spin_lock.hpp"
 #include "topology/machine.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class arena;
 
@@ -203,4 +203,4 @@ class resource_manager {
   std::vector<worker*> workers_;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -5,7 +5,7 @@
 #include "runtime/coroutine.hpp"
 #include "runtime/dispatch_loop.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 suspend_point& base_point(thread_state& t) { return point_of(*t.slot->base); }
@@ -172,4 +172,4 @@ void coroutine_main(void* raw) {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

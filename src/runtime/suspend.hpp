@@ -16,7 +16,7 @@ namespace tbb::detail::r1 {
 struct suspend_point_type;
 }
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 struct coroutine;
 
@@ -75,4 +75,4 @@ void drop_suspend_point(dispatcher& d) noexcept;
 /// What a coroutine runs: dispatches, leaves for another stack, and starts over when it is taken from the cache.
 [[noreturn]] void coroutine_main(void* raw);
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

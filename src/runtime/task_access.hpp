@@ -9,7 +9,7 @@
 
 #include <oneapi/tbb/detail/_task.h>
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 using task = tbb::detail::d1::task;
 using task_group_context = tbb::detail::d1::task_group_context;
@@ -37,7 +37,7 @@ struct task_address {
   std::uint16_t home_domain = 0;
 };
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler
 
 namespace tbb::detail::r1 {
 
@@ -52,19 +52,19 @@ struct task_accessor {
     t.m_reserved[0] = reinterpret_cast<std::uintptr_t>(context);
   }
 
-  static homing::runtime::isolation_tag isolation(const task& t) noexcept {
-    return static_cast<homing::runtime::isolation_tag>(t.m_reserved[1]);
+  static homing::scheduler::isolation_tag isolation(const task& t) noexcept {
+    return static_cast<homing::scheduler::isolation_tag>(t.m_reserved[1]);
   }
-  static void set_isolation(task& t, homing::runtime::isolation_tag tag) noexcept {
+  static void set_isolation(task& t, homing::scheduler::isolation_tag tag) noexcept {
     t.m_reserved[1] = static_cast<std::uint64_t>(tag);
   }
 
-  static homing::runtime::task_address address(const task& t) noexcept {
+  static homing::scheduler::task_address address(const task& t) noexcept {
     const std::uint64_t word = t.m_reserved[2];
     return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16U),
             static_cast<std::uint16_t>(word >> 32U)};
   }
-  static void set_address(task& t, homing::runtime::task_address a) noexcept {
+  static void set_address(task& t, homing::scheduler::task_address a) noexcept {
     t.m_reserved[2] = std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U |
                       std::uint64_t{a.home_domain} << 32U;
   }
@@ -79,6 +79,6 @@ struct task_accessor {
 
 }  // namespace tbb::detail::r1
 
-namespace homing::runtime {
+namespace homing::scheduler {
 using task_access = tbb::detail::r1::task_accessor;
 }

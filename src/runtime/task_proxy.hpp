@@ -13,7 +13,7 @@
 #include "runtime/task_access.hpp"
 #include "sync/atomic.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class task_proxy {
  public:
@@ -62,4 +62,4 @@ inline bool tag_fits(std::uint64_t tag, isolation_tag isolation) noexcept {
   return isolation == no_isolation || ((tag ^ static_cast<std::uint64_t>(isolation)) & isolation_mask) == 0;
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -3,7 +3,7 @@
 #include "platform/clock.hpp"
 #include "runtime/resource_manager.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 using observe::event;
@@ -63,8 +63,9 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   return nullptr;
 }
 
-/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far.
-task* take_queued(thread_state& t) {
+/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far, these with figure 9's
+/// test while the thread has patience.
+task* take_queued(thread_state& t, patience p) {
   arena& a = *t.in;
   const auto take_from = [&](sync::shared_queue<task>& queue) {
     task* item = queue.take();
@@ -80,6 +81,10 @@ task* take_queued(thread_state& t) {
     const auto from = static_cast<topology::domain_index>(t.domain);
     for (const topology::domain_index d : a.manager().machine().nearest_first(from)) {
       arena_domain& other = a.domain(static_cast<unsigned>(d));
+      if (p == patience::some && (other.searchers.load(sync::relaxed) > 0 ||
+                                  other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
+        continue;
+      }
       // A thread that may not leave its domain still serves queues that nobody else could.
       if (stay && (other.allotted.load(sync::relaxed) > 0 || other.active.load(sync::relaxed) > 0)) {
         continue;
@@ -234,7 +239,7 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   } else {
     t.steals = theft::any;  // a stack that leaves others' tasks alone would meet only the other stack
   }
-  task* found = isolation == no_isolation ? take_queued(t) : nullptr;
+  task* found = isolation == no_isolation ? take_queued(t, p) : nullptr;
   if (found == nullptr && t.steals != theft::none) {
     found = steal(t, isolation, p);
     if (found != nullptr) {
@@ -256,4 +261,4 @@ void put_back(thread_state& t, task& found) {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -5,7 +5,7 @@
 
 #include "runtime/arena.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 enum class patience : bool { none, some };  ///< whether mail for threads that are only expected is left for them
 
@@ -18,4 +18,4 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// Puts a task that the thread has just found elsewhere where others find it: it must leave. [A12]
 void put_back(thread_state& t, task& found);
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

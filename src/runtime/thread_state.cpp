@@ -14,7 +14,7 @@
 #include "runtime/resource_manager.hpp"
 #include "topology/machine.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 constinit thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -178,4 +178,4 @@ void keep_only_this_record_after_fork() noexcept {
   observe::restart_trace_after_fork(mine == nullptr ? nullptr : mine->trace);
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

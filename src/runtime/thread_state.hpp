@@ -15,7 +15,7 @@
 #include "sync/parker.hpp"
 #include "sync/shared_queue.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class arena;
 class attachment;
@@ -138,4 +138,4 @@ inline thread_state& arena_thread() {
   return t;
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

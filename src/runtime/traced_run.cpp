@@ -3,7 +3,7 @@
 #include "runtime/context.hpp"
 #include "runtime/thread_state.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 namespace {
 
 class traced_scope {
@@ -34,4 +34,4 @@ task* run_traced(dispatcher& d, task& work, std::uint16_t home) {
   return context_access::is_cancelled(*d.ed.context) ? work.cancel(d.ed) : work.execute(d.ed);
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

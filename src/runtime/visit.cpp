@@ -3,7 +3,7 @@
 #include "runtime/dispatch.hpp"
 #include "runtime/suspend.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
     : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
@@ -73,4 +73,4 @@ arena_visit::~arena_visit() {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

@@ -2,7 +2,7 @@
 
 #include "runtime/suspend.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 wait_table waiting_threads;
 
@@ -33,4 +33,4 @@ void wait_table::wake(bucket& b, std::uintptr_t address) noexcept {
   }
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

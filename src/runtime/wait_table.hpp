@@ -12,7 +12,7 @@
 #include "runtime/thread_state.hpp"
 #include "sync/spin_lock.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 class wait_table {
  public:
@@ -107,4 +107,4 @@ class wait_table {
 /// The process's table.
 extern wait_table waiting_threads;
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

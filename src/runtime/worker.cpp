@@ -13,7 +13,7 @@
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
 
-namespace homing::runtime {
+namespace homing::scheduler {
 
 worker* resource_manager::pop_idle(unsigned domain) noexcept {
   domain_state& d = domains_[domain];
@@ -260,4 +260,4 @@ void resource_manager::stop_workers() noexcept {
   count_makeable();
 }
 
-}  // namespace homing::runtime
+}  // namespace homing::scheduler

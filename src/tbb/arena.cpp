@@ -9,37 +9,37 @@
 
 namespace tbb::detail::r1 {
 
-namespace runtime = homing::runtime;
+namespace scheduler = homing::scheduler;
 
 namespace {
 
-runtime::arena& arena_or_current(const d1::task_arena_base* user) {
+scheduler::arena& arena_or_current(const d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (runtime::arena* a = task_arena_impl::arena_of(*user)) {
+    if (scheduler::arena* a = task_arena_impl::arena_of(*user)) {
       return *a;
     }
   }
-  return *runtime::arena_thread().in;
+  return *scheduler::arena_thread().in;
 }
 
-void address_here(runtime::thread_state& here, d1::task& t, d1::task_group_context& ctx) {
-  runtime::bind_context(here, ctx);
-  runtime::task_access::set_context(t, &ctx);
-  runtime::task_access::set_isolation(t, runtime::no_isolation);
-  runtime::task_access::set_address(t, {runtime::no_slot, runtime::no_slot, here.domain});
+void address_here(scheduler::thread_state& here, d1::task& t, d1::task_group_context& ctx) {
+  scheduler::bind_context(here, ctx);
+  scheduler::task_access::set_context(t, &ctx);
+  scheduler::task_access::set_isolation(t, scheduler::no_isolation);
+  scheduler::task_access::set_address(t, {scheduler::no_slot, scheduler::no_slot, here.domain});
 }
 
-void enqueue_in(runtime::arena& a, d1::task& t, d1::task_group_context& ctx) {
-  address_here(runtime::arena_thread(), t, ctx);
-  a.enqueue(t, runtime::arena::no_home);
+void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
+  address_here(scheduler::arena_thread(), t, ctx);
+  a.enqueue(t, scheduler::arena::no_home);
 }
 
 }  // namespace
 
 void initialize(d1::task_arena_base& user) {
-  runtime::arena_thread();  // the caller is attached, as oneTBB's is
-  const runtime::arena_request request = task_arena_impl::request_of(user);
-  runtime::resource_manager& manager = runtime::resource_manager::current();
+  scheduler::arena_thread();  // the caller is attached, as oneTBB's is
+  const scheduler::arena_request request = task_arena_impl::request_of(user);
+  scheduler::resource_manager& manager = scheduler::resource_manager::current();
   if (request.constraints.numa_id >= 0) {
     const auto ids = manager.machine().numa_ids();
     if (std::find(ids.begin(), ids.end(), request.constraints.numa_id) == ids.end()) {
@@ -48,23 +48,23 @@ void initialize(d1::task_arena_base& user) {
                         "get the list of possible values.");
     }
   }
-  auto* a = new runtime::arena(manager, request);
+  auto* a = new scheduler::arena(manager, request);
   a->add_user();
   task_arena_impl::set_arena(user, a);
 }
 
 void terminate(d1::task_arena_base& user) {
-  if (runtime::arena* a = task_arena_impl::exchange_arena(user, nullptr)) {
+  if (scheduler::arena* a = task_arena_impl::exchange_arena(user, nullptr)) {
     a->drop_user();
   }
 }
 
 bool attach(d1::task_arena_base& user) {
-  const runtime::thread_state* t = runtime::this_thread_or_null;
+  const scheduler::thread_state* t = scheduler::this_thread_or_null;
   if (t == nullptr || t->in == nullptr) {
     return false;
   }
-  runtime::arena& a = *t->in;
+  scheduler::arena& a = *t->in;
   a.add_reference();
   a.add_user();
   task_arena_impl::copy_settings(user, a);
@@ -73,19 +73,19 @@ bool attach(d1::task_arena_base& user) {
 }
 
 void execute(d1::task_arena_base& user, d1::delegate_base& body) {
-  runtime::execute_in_arena(runtime::arena_thread(), *task_arena_impl::arena_of(user), body);
+  scheduler::execute_in_arena(scheduler::arena_thread(), *task_arena_impl::arena_of(user), body);
 }
 
 void wait(d1::task_arena_base& user) {
-  runtime::work_until_empty(runtime::arena_thread(), *task_arena_impl::arena_of(user));
+  scheduler::work_until_empty(scheduler::arena_thread(), *task_arena_impl::arena_of(user));
 }
 
 int max_concurrency(const d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (const runtime::arena* a = task_arena_impl::arena_of(*user)) {
+    if (const scheduler::arena* a = task_arena_impl::arena_of(*user)) {
       return static_cast<int>(a->concurrency_now());
     }
-    const runtime::arena_request request = task_arena_impl::request_of(*user);
+    const scheduler::arena_request request = task_arena_impl::request_of(*user);
     if (request.max_concurrency > 0) {
       return request.max_concurrency;
     }
@@ -97,16 +97,16 @@ int max_concurrency(const d1::task_arena_base* user) {
     return c.numa_id < 0 && c.core_type < 0 && c.max_threads_per_core < 0 ? numa_default_concurrency(-1)
                                                                           : constraints_default_concurrency(wanted);
   }
-  const runtime::thread_state* t = runtime::this_thread_or_null;
+  const scheduler::thread_state* t = scheduler::this_thread_or_null;
   return t != nullptr && t->in != nullptr ? static_cast<int>(t->in->concurrency_now()) : numa_default_concurrency(-1);
 }
 
 void isolate_within_arena(d1::delegate_base& body, std::intptr_t isolation) {
-  runtime::isolate(runtime::arena_thread(), body, isolation);
+  scheduler::isolate(scheduler::arena_thread(), body, isolation);
 }
 
 void enqueue(d1::task& t, d1::task_arena_base* user) {
-  runtime::arena& a = arena_or_current(user);
+  scheduler::arena& a = arena_or_current(user);
   enqueue_in(a, t, a.default_context());
 }
 
@@ -115,19 +115,19 @@ void enqueue(d1::task& t, d1::task_group_context& ctx, d1::task_arena_base* user
 }
 
 void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr_t as_critical) {
-  auto& a = *reinterpret_cast<runtime::arena*>(where);
-  runtime::thread_state& here = runtime::arena_thread();
+  auto& a = *reinterpret_cast<scheduler::arena*>(where);
+  scheduler::thread_state& here = scheduler::arena_thread();
   if (as_critical != 0) {
-    runtime::bind_context(here, ctx);
-    runtime::task_access::set_context(t, &ctx);
-    runtime::task_access::set_isolation(t, here.in == &a ? here.running->isolation : runtime::no_isolation);
-    runtime::task_access::set_address(t, {here.slot_number, runtime::no_slot, here.domain});
+    scheduler::bind_context(here, ctx);
+    scheduler::task_access::set_context(t, &ctx);
+    scheduler::task_access::set_isolation(t, here.in == &a ? here.running->isolation : scheduler::no_isolation);
+    scheduler::task_access::set_address(t, {here.slot_number, scheduler::no_slot, here.domain});
     a.submit_critical(t);
   } else if (here.in == &a) {
-    runtime::spawn(here, t, ctx);
+    scheduler::spawn(here, t, ctx);
   } else {
     address_here(here, t, ctx);
-    a.submit(t, runtime::arena::no_home);
+    a.submit(t, scheduler::arena::no_home);
   }
 }
 
@@ -141,7 +141,7 @@ void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t) {
 }
 
 d1::slot_id execution_slot(const d1::task_arena_base& user) {
-  const runtime::thread_state* t = runtime::this_thread_or_null;
+  const scheduler::thread_state* t = scheduler::this_thread_or_null;
   return t != nullptr && t->in != nullptr && t->in == task_arena_impl::arena_of(user) ? t->slot_number : d1::no_slot;
 }
 

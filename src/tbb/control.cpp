@@ -21,13 +21,13 @@ std::size_t checked_parameter(int parameter) {
 
 void create(d1::global_control& control) {
   static_cast<void>(checked_parameter(static_cast<int>(global_control_impl::parameter(control))));
-  homing::runtime::control_create(control);
+  homing::scheduler::control_create(control);
 }
 
-void destroy(d1::global_control& control) { homing::runtime::control_destroy(control); }
+void destroy(d1::global_control& control) { homing::scheduler::control_destroy(control); }
 
 std::size_t global_control_active_value(int parameter) {
-  return homing::runtime::control_active_value(checked_parameter(parameter));
+  return homing::scheduler::control_active_value(checked_parameter(parameter));
 }
 
 void get(d1::task_scheduler_handle& handle) {
@@ -42,8 +42,8 @@ void release_impl(d1::task_scheduler_handle& handle) {
 bool finalize_impl(d1::task_scheduler_handle& handle) {
   release_impl(handle);
   // Another handle says that the runtime is still needed.
-  return homing::runtime::nothing_to_finalize() ||
-         (homing::runtime::live_controls(d1::global_control::scheduler_handle) == 0 && homing::runtime::finalize_all());
+  return homing::scheduler::nothing_to_finalize() ||
+         (homing::scheduler::live_controls(d1::global_control::scheduler_handle) == 0 && homing::scheduler::finalize_all());
 }
 
 bool finalize(d1::task_scheduler_handle& handle, std::intptr_t mode) {

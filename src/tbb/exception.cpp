@@ -5,11 +5,11 @@
 #include <new>
 #include <stdexcept>
 
-namespace homing::runtime {
+namespace homing::scheduler {
 /// True while a global_control asks that an exception ends the program. Weak: without the scheduler there is no such
 /// control, and exceptions are thrown.
 [[gnu::weak]] bool terminate_on_exception() noexcept;
-}  // namespace homing::runtime
+}  // namespace homing::scheduler
 
 namespace tbb::detail::r1 {
 
@@ -23,7 +23,7 @@ namespace {
 
 template <typename Exception, typename... Arguments>
 [[noreturn]] void throw_or_terminate(Arguments... arguments) {
-  if (homing::runtime::terminate_on_exception != nullptr && homing::runtime::terminate_on_exception()) {
+  if (homing::scheduler::terminate_on_exception != nullptr && homing::scheduler::terminate_on_exception()) {
     std::terminate();
   }
   throw Exception(arguments...);

@@ -9,19 +9,19 @@ namespace tbb::detail::r1 {
 
 void observe(d1::task_scheduler_observer& observer, bool enable) {
   if (!enable) {
-    homing::runtime::observer_list::deactivate(observer);
+    homing::scheduler::observer_list::deactivate(observer);
     return;
   }
-  homing::runtime::thread_state& t = homing::runtime::this_thread();
-  homing::runtime::arena* watched = nullptr;
+  homing::scheduler::thread_state& t = homing::scheduler::this_thread();
+  homing::scheduler::arena* watched = nullptr;
   if (observer.my_task_arena == nullptr) {
-    watched = homing::runtime::arena_thread().in;
+    watched = homing::scheduler::arena_thread().in;
   } else {
     observer.my_task_arena->initialize();
     watched = task_arena_impl::arena_of(*observer.my_task_arena);
   }
   if (watched->observers.activate(observer) && t.in == watched) {
-    t.greeted = watched->observers.greet(t.greeted, t.kind == homing::runtime::thread_kind::worker);
+    t.greeted = watched->observers.greet(t.greeted, t.kind == homing::scheduler::thread_kind::worker);
   }
 }
 

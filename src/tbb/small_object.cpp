@@ -11,14 +11,14 @@ namespace {
 using homing::memory::object_pool;
 
 inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
-  object_pool& mine = *homing::runtime::this_thread().pool;
+  object_pool& mine = *homing::scheduler::this_thread().pool;
   pool = &mine;
   return mine.allocate(bytes);
 }
 
 inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size_t bytes) {
   auto& owner = static_cast<object_pool&>(pool);
-  if (homing::runtime::this_thread().pool == &owner) {
+  if (homing::scheduler::this_thread().pool == &owner) {
     owner.deallocate_local(memory, bytes);
   } else {
     owner.deallocate_remote(memory, bytes);

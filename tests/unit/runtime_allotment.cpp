@@ -22,7 +22,7 @@
 namespace {
 
 namespace sync = homing::sync;
-using homing::runtime::arena_access;
+using homing::scheduler::arena_access;
 using homing::testing::await;
 using homing::testing::comes_true;
 using homing::testing::in_own_process;
@@ -51,11 +51,11 @@ class busy_arena {
 
   /// Workers of each domain that the arena should have.
   [[nodiscard]] counts allotted() const {
-    return by_domain([](const homing::runtime::arena_domain& d) { return d.allotted.load(sync::relaxed); });
+    return by_domain([](const homing::scheduler::arena_domain& d) { return d.allotted.load(sync::relaxed); });
   }
   /// Workers of each domain that are in the arena or on their way.
   [[nodiscard]] counts present() const {
-    return by_domain([](const homing::runtime::arena_domain& d) { return d.active.load(sync::relaxed); });
+    return by_domain([](const homing::scheduler::arena_domain& d) { return d.active.load(sync::relaxed); });
   }
   /// Waits until both are so.
   void expect(const counts& expected) const {
@@ -75,7 +75,7 @@ class busy_arena {
  private:
   template <typename Number>
   counts by_domain(Number&& number) const {
-    homing::runtime::arena& inside = *arena_access::arena_of(arena_);
+    homing::scheduler::arena& inside = *arena_access::arena_of(arena_);
     counts result;
     for (unsigned d = 0; d < inside.domain_count(); ++d) {
       result.push_back(number(inside.domain(d)));
@@ -354,7 +354,7 @@ TEST(allotment, a_task_enqueued_before_the_limit_fell_to_one_runs) {
 TEST(allotment, of_limits_changed_by_several_threads_the_last_holds) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(9);
-    const homing::runtime::resource_manager& manager = homing::runtime::resource_manager::current();
+    const homing::scheduler::resource_manager& manager = homing::scheduler::resource_manager::current();
     for (int round = 0; round < 2000; ++round) {
       {
         std::vector<std::jthread> changers;
@@ -377,7 +377,7 @@ TEST(allotment, of_limits_changed_by_several_threads_the_last_holds) {
 class noting_task final : public tbb::detail::d1::task {
  public:
   tbb::detail::d1::task* execute(tbb::detail::d1::execution_data&) override {
-    domain = homing::runtime::this_thread().domain;
+    domain = homing::scheduler::this_thread().domain;
     done.store(true, sync::release);
     return nullptr;
   }
@@ -398,15 +398,15 @@ TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
       const busy_arena all(8, 0U);  // makes the workers
       all.expect({2, 2, 2, 2});
     }
-    homing::runtime::arena& inside = *arena_access::arena_of(user);
+    homing::scheduler::arena& inside = *arena_access::arena_of(user);
     unsigned at_home = 0;
     for (unsigned round = 0; round < rounds; ++round) {
       await("all workers asleep", [&] { return homing::testing::sleeping_workers() == workers; });
       noting_task task;
-      homing::runtime::task_access::set_context(task, &inside.default_context());
-      homing::runtime::task_access::set_isolation(task, homing::runtime::no_isolation);
-      homing::runtime::task_access::set_address(
-          task, {homing::runtime::no_slot, homing::runtime::no_slot, static_cast<std::uint16_t>(round % 4)});
+      homing::scheduler::task_access::set_context(task, &inside.default_context());
+      homing::scheduler::task_access::set_isolation(task, homing::scheduler::no_isolation);
+      homing::scheduler::task_access::set_address(
+          task, {homing::scheduler::no_slot, homing::scheduler::no_slot, static_cast<std::uint16_t>(round % 4)});
       inside.enqueue(task, round % 4);
       await("the enqueued task", [&] { return task.done.load(sync::acquire); });
       at_home += task.domain == round % 4 ? 1U : 0U;

@@ -17,11 +17,11 @@
 namespace {
 
 namespace sync = homing::sync;
-using homing::runtime::resource_manager;
+using homing::scheduler::resource_manager;
 using homing::testing::await;
 using domains = std::vector<unsigned>;
 
-unsigned domain_here() { return homing::runtime::this_thread().domain; }
+unsigned domain_here() { return homing::scheduler::this_thread().domain; }
 
 /// The domains of the robbed, in the order in which a thief of domain `thief` came to them; of tasks that their own
 /// workers ran in the end, nothing.

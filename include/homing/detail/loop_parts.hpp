@@ -1,0 +1,211 @@
+/// A loop's range cut along a distribution: parts with one home each, in order, and how they are sent there.
+///
+/// Source: TBB-NUMA 4.4.3 (submission order by reflection), 4.5 and figure 8 (homes of subranges).
+#pragma once
+
+#include <homing/distribution.hpp>
+#include <homing/tasks.hpp>
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/blocked_range2d.h>
+#include <oneapi/tbb/blocked_range3d.h>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <vector>
+
+namespace homing::detail {
+
+/// How a range of oneTBB's lies in a distribution's index space.
+template <class Range>
+struct loop_space {};
+
+template <std::integral Value>
+[[nodiscard]] constexpr std::size_t position_of(Value v) noexcept {
+  if constexpr (std::signed_integral<Value>) expects(v >= 0, "parallel loop", "indices of a distribution are not negative");
+  return static_cast<std::size_t>(v);
+}
+
+template <std::integral Value>
+struct loop_space<tbb::blocked_range<Value>> {
+  using range = tbb::blocked_range<Value>;
+  static constexpr std::size_t dims = 1;
+  [[nodiscard]] static box<1> box_of(const range& r) noexcept {
+    return interval(position_of(r.begin()), position_of(r.end()));
+  }
+  [[nodiscard]] static range part(const range& of, const box<1>& b) {
+    return range(static_cast<Value>(b.first[0]), static_cast<Value>(b.last[0]), of.grainsize());
+  }
+};
+
+template <std::integral Row, std::integral Column>
+struct loop_space<tbb::blocked_range2d<Row, Column>> {
+  using range = tbb::blocked_range2d<Row, Column>;
+  static constexpr std::size_t dims = 2;
+  [[nodiscard]] static box<2> box_of(const range& r) noexcept {
+    return {{position_of(r.rows().begin()), position_of(r.cols().begin())},
+            {position_of(r.rows().end()), position_of(r.cols().end())}};
+  }
+  [[nodiscard]] static range part(const range& of, const box<2>& b) {
+    return range(static_cast<Row>(b.first[0]), static_cast<Row>(b.last[0]), of.rows().grainsize(),
+                 static_cast<Column>(b.first[1]), static_cast<Column>(b.last[1]), of.cols().grainsize());
+  }
+};
+
+template <std::integral Page, std::integral Row, std::integral Column>
+struct loop_space<tbb::blocked_range3d<Page, Row, Column>> {
+  using range = tbb::blocked_range3d<Page, Row, Column>;
+  static constexpr std::size_t dims = 3;
+  [[nodiscard]] static box<3> box_of(const range& r) noexcept {
+    return {{position_of(r.pages().begin()), position_of(r.rows().begin()), position_of(r.cols().begin())},
+            {position_of(r.pages().end()), position_of(r.rows().end()), position_of(r.cols().end())}};
+  }
+  [[nodiscard]] static range part(const range& of, const box<3>& b) {
+    return range(static_cast<Page>(b.first[0]), static_cast<Page>(b.last[0]), of.pages().grainsize(),
+                 static_cast<Row>(b.first[1]), static_cast<Row>(b.last[1]), of.rows().grainsize(),
+                 static_cast<Column>(b.first[2]), static_cast<Column>(b.last[2]), of.cols().grainsize());
+  }
+};
+
+template <class Range>
+concept distributable_range = requires { loop_space<Range>::dims; };
+
+/// A distribution for ranges of this kind, and no partitioner.
+template <class Dist, class Range>
+concept distribution_for = distributable_range<Range> && distribution_over<Dist, loop_space<Range>::dims>;
+
+template <std::size_t Dims>
+[[nodiscard]] constexpr std::size_t points_in(const box<Dims>& b) noexcept {
+  std::size_t count = 1;
+  for (std::size_t k = 0; k < Dims; ++k) count *= b.last[k] - b.first[k];
+  return count;
+}
+
+template <class Range>
+struct loop_part {
+  Range range;
+  place where;
+};
+
+/// How often a part is halved so that its pieces have about `size` points.
+[[nodiscard]] constexpr unsigned halvings(std::size_t points, std::size_t size) noexcept {
+  return points <= size ? 0 : static_cast<unsigned>(std::bit_width((points - 1) / size));
+}
+
+/// Points for each task of a loop over `points`, so that each thread gets some: as oneTBB's auto_partitioner begins.
+[[nodiscard]] inline std::size_t points_a_task(std::size_t points) noexcept {
+  constexpr std::size_t tasks_a_thread = 4;
+  const auto threads = static_cast<std::size_t>(std::max(1, tbb::this_task_arena::max_concurrency()));
+  return std::max<std::size_t>(1, points / (threads * tasks_a_thread));
+}
+
+/// Appends the parts of `range` that have one home each, in the order of the range, longest possible. Those that the
+/// distribution gives no home to, or does not reach, go nowhere in particular.
+template <class Range, class Dist>
+  requires(loop_space<Range>::dims == 1)
+void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
+  using space = loop_space<Range>;
+  const box<1> all = space::box_of(range);
+  std::size_t reach = all.last[0];
+  if constexpr (requires { dist.size(); }) reach = std::min<std::size_t>(reach, dist.size());
+  std::size_t at = all.first[0];
+  while (at < reach) {
+    const piece p = run_at(dist, at, reach);
+    parts.push_back({space::part(range, interval(at, p.last)), on(p.home)});
+    at = p.last;
+  }
+  if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
+}
+
+template <class Range, class Dist>
+  requires(loop_space<Range>::dims > 1)
+void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
+  const auto home = dist.home(loop_space<Range>::box_of(range));
+  if (home || !range.is_divisible()) {
+    parts.push_back({range, on(home)});
+    return;
+  }
+  Range left(range);
+  const Range right(left, tbb::split{});
+  cut(left, dist, parts);
+  cut(right, dist, parts);
+}
+
+/// The same for a grid of boxes, exactly along their edges; in the order of the domains.
+template <class Range, class Dist>
+  requires(loop_space<Range>::dims > 1 && requires(const Dist& d) { d.for_each_box(domain_index{}, [](const auto&) {}); })
+void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
+  using space = loop_space<Range>;
+  const auto all = space::box_of(range);
+  for (std::uint32_t i = 0; i < dist.domains().size(); ++i) {
+    const domain_index home = dist.domains()[i];
+    dist.for_each_box(home, [&](auto b) {
+      for (std::size_t k = 0; k < space::dims; ++k) {
+        b.first[k] = std::max(b.first[k], all.first[k]);
+        b.last[k] = std::min(b.last[k], all.last[k]);
+      }
+      if (!b.empty()) parts.push_back({space::part(range, b), on(home)});
+    });
+  }
+}
+
+/// Sends all parts: those of other domains first, so that they have left when this thread comes to its own, which are
+/// last and which it takes first (TBB-NUMA 4.4.3). `send(part)` spawns one.
+template <class Range, class Send>
+void send_away_first(const std::vector<loop_part<Range>>& parts, Send&& send) {
+  const domain_index here = current_domain();
+  const auto is_local = [&](const loop_part<Range>& p) { return p.where.domain() && *p.where.domain() == here; };
+  for (const auto& p : parts) {
+    if (!is_local(p)) send(p);
+  }
+  for (const auto& p : parts) {
+    if (is_local(p)) send(p);
+  }
+}
+
+/// What all tasks of one loop share; on the stack of whoever waits for it.
+class loop_join {
+ public:
+  explicit loop_join(tbb::task_group_context& context) : context_(context) {}
+  [[nodiscard]] d1::wait_context& wait() noexcept { return wait_; }
+  [[nodiscard]] tbb::task_group_context& context() noexcept { return context_; }
+
+  /// Calls `send`, which spawns the tasks, and waits for them, also if it fails half-way.
+  template <class Send>
+  void run(Send&& send) {
+    try {
+      send();
+    } catch (...) {
+      context_.cancel_group_execution();
+      try {
+        d1::wait(wait_, context_);
+      } catch (...) {  // what a task threw besides
+      }
+      throw;
+    }
+    d1::wait(wait_, context_);
+  }
+
+ private:
+  d1::wait_context wait_{0};
+  tbb::task_group_context& context_;
+};
+
+/// Runs f(i) for each part, at its home; as one task each.
+template <class Range, class F>
+void run_parts(const std::vector<loop_part<Range>>& parts, tbb::task_group_context& context, const F& f) {
+  loop_join join(context);
+  join.run([&] {
+    send_away_first(parts, [&](const loop_part<Range>& p) {
+      const auto i = static_cast<std::size_t>(&p - parts.data());
+      reservation one(join.wait());
+      d1::task& t = make_task([&f, i] { f(i); }, &join.wait());
+      one.pass_on();
+      spawn(p.where, t, context);
+    });
+  });
+}
+
+}  // namespace homing::detail

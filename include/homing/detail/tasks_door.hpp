@@ -1,0 +1,44 @@
+/// What our libtbb.so.12 offers beyond oneTBB's interface: a table of functions behind one symbol, found at run time, so
+/// that the same program runs on stock oneTBB too.
+///
+/// Ownership: the table lives as long as the process. Threads: any.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace homing::detail {
+
+/// Grows at its end only. Pointers are untyped because this file knows no TBB: tasks are d1::task, contexts
+/// d1::task_group_context, arenas d1::task_arena_base.
+struct tasks_door {
+  std::uint32_t size_bytes;     ///< of the table as the library knows it
+  std::uint32_t domain_count;   ///< of the machine that the scheduler runs on
+  std::uint32_t first_address;  ///< r1::spawn() takes first_address + d as an affinity to domain d
+  /// The domain that the calling thread works in.
+  std::uint32_t (*current_domain)() noexcept;
+  /// Puts the task into the shared queue of a domain, in the calling thread's arena; somebody waits for it. Errors:
+  /// std::bad_alloc, and the task is still the caller's.
+  void (*detach)(void* task, void* context, std::uint32_t domain);
+  /// As r1::enqueue(), into the shared queue of a domain; null: the calling thread's arena. Errors: as detach().
+  void (*enqueue)(void* task, void* arena, std::uint32_t domain);
+};
+
+/// The name of the function that returns the table.
+inline constexpr const char* tasks_door_name = "homing_tasks_door";
+
+/// Null if the process runs on another libtbb.so.12 than ours.
+[[nodiscard]] inline const tasks_door* door() noexcept {
+  static const tasks_door* const found = [] {
+    using opener = const tasks_door* (*)();
+    // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
+    const auto open = reinterpret_cast<opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
+    const tasks_door* table = open == nullptr ? nullptr : open();
+    return table != nullptr && table->size_bytes >= sizeof(tasks_door) ? table : nullptr;
+  }();
+  return found;
+}
+
+}  // namespace homing::detail

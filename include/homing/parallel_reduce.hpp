@@ -1,0 +1,108 @@
+/// Reductions whose parts are computed where their data is: tbb::parallel_reduce with a distribution in the partitioner's
+/// place.
+///
+/// Source: TBB-NUMA 4.4.3, 4.5.
+#pragma once
+
+#include <homing/detail/loop_parts.hpp>
+
+#include <oneapi/tbb/parallel_reduce.h>
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace homing {
+namespace detail {
+
+/// Appends the pieces into which `range` falls by halving, `depth` times at most.
+template <class Range>
+void halve(const Range& range, place where, unsigned depth, std::vector<loop_part<Range>>& out) {
+  if (depth == 0 || !range.is_divisible()) {
+    out.push_back({range, where});
+    return;
+  }
+  Range left(range);
+  const Range right(left, tbb::split{});
+  halve(left, where, depth - 1, out);
+  halve(right, where, depth - 1, out);
+}
+
+/// The parts of a reduction, in the order of the range. `size`: points of each, about; 0: what the grainsize says.
+template <class Range, class Dist>
+[[nodiscard]] std::vector<loop_part<Range>> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
+  std::vector<loop_part<Range>> whole;
+  cut(range, dist, whole);
+  std::vector<loop_part<Range>> parts;
+  for (const auto& p : whole) {
+    const unsigned depth = size == 0 ? ~0U : halvings(points_in(loop_space<Range>::box_of(p.range)), size);
+    halve(p.range, p.where, depth, parts);
+  }
+  return parts;
+}
+
+/// The values of all parts, joined from the left in the order of the range.
+template <class Range, class Value, class Body, class Reduction>
+[[nodiscard]] Value reduce_parts(const std::vector<loop_part<Range>>& parts, const Value& identity, const Body& body,
+                                 const Reduction& reduction, tbb::task_group_context& context) {
+  std::vector<std::optional<Value>> values(parts.size());
+  run_parts(parts, context, [&](std::size_t i) { values[i].emplace(body(parts[i].range, Value(identity))); });
+  Value result(identity);
+  for (std::optional<Value>& v : values) {
+    if (v) result = reduction(std::move(result), *std::move(v));  // none: cancelled
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
+/// space or any of oneTBB's partitioners. With a distribution, body gets subranges with one home each, and the results are
+/// joined in the order of the range. Memory: a Value for each part, four for each thread and one for each piece at least;
+/// so no distribution with very many pieces (cyclic).
+///
+/// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.
+template <class Range, class Value, class Body, class Reduction, class How>
+[[nodiscard]] Value parallel_reduce(const Range& range, const Value& identity, const Body& body,
+                                    const Reduction& reduction, How&& how, tbb::task_group_context& context) {
+  if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
+    if (domain_count() == 1) return tbb::parallel_reduce(range, identity, body, reduction, context);
+    if (range.empty()) return identity;
+    const std::size_t points = detail::points_in(detail::loop_space<Range>::box_of(range));
+    const auto parts = detail::reduction_parts(range, how, detail::points_a_task(points));
+    return detail::reduce_parts(parts, identity, body, reduction, context);
+  } else {
+    return tbb::parallel_reduce(range, identity, body, reduction, how, context);
+  }
+}
+template <class Range, class Value, class Body, class Reduction, class How>
+[[nodiscard]] Value parallel_reduce(const Range& range, const Value& identity, const Body& body,
+                                    const Reduction& reduction, How&& how) {
+  tbb::task_group_context context;
+  return parallel_reduce(range, identity, body, reduction, how, context);
+}
+
+/// As tbb::parallel_deterministic_reduce: how the range is split and joined depends on the range, its grainsize and the
+/// distribution alone, never on threads or time; so floating-point sums come out the same each time.
+template <class Range, class Value, class Body, class Reduction, class How>
+[[nodiscard]] Value parallel_deterministic_reduce(const Range& range, const Value& identity, const Body& body,
+                                                  const Reduction& reduction, How&& how,
+                                                  tbb::task_group_context& context) {
+  if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
+    if (range.empty()) return identity;
+    // Also with one domain, and on other libraries: where the pieces end is part of the result.
+    return detail::reduce_parts(detail::reduction_parts(range, how, 0), identity, body, reduction, context);
+  } else {
+    return tbb::parallel_deterministic_reduce(range, identity, body, reduction, how, context);
+  }
+}
+template <class Range, class Value, class Body, class Reduction, class How>
+[[nodiscard]] Value parallel_deterministic_reduce(const Range& range, const Value& identity, const Body& body,
+                                                  const Reduction& reduction, How&& how) {
+  tbb::task_group_context context;
+  return parallel_deterministic_reduce(range, identity, body, reduction, how, context);
+}
+
+}  // namespace homing

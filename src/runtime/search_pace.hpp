@@ -1,0 +1,75 @@
+/// How a thread that is out of work goes on: how long it looks before it sleeps, and how soon it steals.
+///
+/// Threads: the searching thread's own.
+/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads than CPUs).
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "platform/clock.hpp"
+#include "runtime/arena.hpp"
+#include "runtime/task_source.hpp"
+
+namespace homing::scheduler {
+
+/// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
+class search_pace {
+ public:
+  /// False once the budget is used.
+  bool pause(std::chrono::nanoseconds budget) noexcept {
+    ++rounds_;
+    if (rounds_ <= pause_rounds) {
+      for (unsigned i = 0; i < (1U << rounds_); ++i) {
+        sync::cpu_relax();
+      }
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (rounds_ == pause_rounds + 1) {
+      began_ = now;
+    } else if (now - began_ > budget) {
+      return false;
+    }
+    sched_yield();
+    return true;
+  }
+  [[nodiscard]] patience left() const noexcept {
+    return rounds_ < pause_rounds + 4 ? patience::some : patience::none;
+  }
+  void reset() noexcept { rounds_ = 0; }
+  [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  static constexpr unsigned pause_rounds = 5;
+
+ private:
+  unsigned rounds_ = 0;
+  std::chrono::steady_clock::time_point began_;
+};
+
+/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
+/// will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only
+/// task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
+/// must pay more.
+inline void reconsider_stealing(thread_state& t) noexcept {
+  constexpr std::int64_t pays_alone_ns = 700;
+  constexpr std::int64_t pays_ns = 1600;
+  constexpr unsigned shyness_max = search_pace::pause_rounds + 12;
+  if (t.stole_at_ns != 0) {
+    const std::int64_t pays = t.in->searchers() > 1 ? pays_ns : pays_alone_ns;
+    t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays ? std::min(t.shyness + 1, shyness_max) : 0;
+    t.stole_at_ns = 0;
+  }
+}
+
+/// What a thief of that shyness may take in that round of its search.
+inline theft theft_in(unsigned round, unsigned shyness) noexcept {
+  constexpr unsigned none_rounds = 4;
+  if (round >= shyness) {
+    return theft::any;
+  }
+  return round < none_rounds ? theft::none : theft::from_rich;
+}
+
+}  // namespace homing::scheduler
