@@ -101,7 +101,9 @@ task* take_queued(thread_state& t, patience p) {
   return found;
 }
 
-/// Whether a thief leaves an affinitized task for the threads of its home (figure 9).
+/// Whether a thief leaves an affinitized task for the threads of its home: figure 9's test, and while it has patience, also
+/// if they are there and busy. A thief would otherwise take the oldest task, whosesoever, before the one of its own domain
+/// behind it.
 bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
   arena& a = *t.in;
   const unsigned home = a.home_of(affinity);
@@ -111,7 +113,7 @@ bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
            a.slot(affinity).hungry.load(sync::relaxed);
   }
   return d.searchers.load(sync::relaxed) > 0 ||
-         (p == patience::some && d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed));
+         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
 }
 
 task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, patience p) {

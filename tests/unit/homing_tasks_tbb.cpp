@@ -1,0 +1,280 @@
+// Tasks with addresses: each runs once, at home if the home's threads are there, and its exceptions and values come back.
+// Made-up machines, each test in a process of its own; where workers must be at certain places, they are held until all are.
+#include <gtest/gtest.h>
+#include <homing/tasks.hpp>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "unit/await.hpp"
+#include "unit/own_process.hpp"
+
+namespace {
+
+using homing::domain_index;
+using homing::on;
+using homing::testing::await;
+using homing::testing::environment;
+using homing::testing::in_own_process;
+
+const environment four_by_two{{"HOMING_TOPOLOGY", "node:4 core:2 pu:1"}};
+constexpr unsigned domains = 4;
+constexpr unsigned workers = 8;
+
+using parallelism = tbb::global_control;
+
+/// Holds all workers inside an arena until the test lets them go, so that they all look for work then.
+class gathering {
+ public:
+  explicit gathering(tbb::task_arena& arena) {
+    for (unsigned i = 0; i < workers; ++i) {
+      arena.enqueue([this] {
+        present_.fetch_add(1);
+        await("the end of the gathering", [this] { return over_.load(); });
+        left_.fetch_add(1);
+      });
+    }
+    await("all workers", [this] { return present_.load() == workers; });
+  }
+  ~gathering() { await("the last worker's leave", [this] { return left_.load() == workers; }); }
+  void let_go() { over_.store(true); }
+
+ private:
+  std::atomic<unsigned> present_{0};
+  std::atomic<unsigned> left_{0};
+  std::atomic<bool> over_{false};
+};
+
+/// Tasks that each keep their thread until all have begun: no thread runs two of them.
+class meeting {
+ public:
+  explicit meeting(unsigned size) : size_(size) {}
+  void attend(unsigned home) {
+    if (homing::current_domain() != domain_index{home}) away_.fetch_add(1);
+    begun_.fetch_add(1);
+    await("all tasks of the meeting", [this] { return begun_.load() == size_; });
+    ended_.fetch_add(1);
+  }
+  void await_end() {
+    await("the end of the meeting", [this] { return ended_.load() == size_; });
+  }
+  [[nodiscard]] unsigned away() const { return away_.load(); }
+
+ private:
+  const unsigned size_;
+  std::atomic<unsigned> begun_{0};
+  std::atomic<unsigned> ended_{0};
+  std::atomic<unsigned> away_{0};
+};
+
+TEST(tasks, the_library_and_its_domains_are_known) {
+  in_own_process(four_by_two, [] {
+    EXPECT_TRUE(homing::runtime().is_homing);
+    EXPECT_NE(std::string(homing::runtime().version).find("homing"), std::string::npos);
+    EXPECT_EQ(homing::domain_count(), domains);
+    EXPECT_LT(to_index(homing::current_domain()), domains);
+  });
+}
+
+TEST(tasks, spawned_ones_run_at_home_when_all_threads_are_there) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
+    tbb::task_arena arena(workers + 1, 1);
+    for (int round = 0; round < 50; ++round) {
+      gathering all(arena);
+      meeting m(workers);
+      arena.execute([&] {
+        homing::task_group group;
+        for (unsigned i = 0; i < workers; ++i) {
+          group.run(on(i % domains), [&m, i] { m.attend(i % domains); });
+        }
+        all.let_go();
+        m.await_end();  // not in wait(): this thread would take its tasks back
+        EXPECT_EQ(group.wait(), tbb::task_group_status::complete);
+      });
+      ASSERT_EQ(m.away(), 0U) << "round " << round;
+    }
+  });
+}
+
+TEST(tasks, enqueued_ones_run_at_home_when_all_threads_are_there) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
+    tbb::task_arena arena(workers + 1, 1);
+    for (int round = 0; round < 50; ++round) {
+      gathering all(arena);
+      meeting m(workers);
+      for (unsigned i = 0; i < workers; ++i) {
+        homing::enqueue(arena, on(i % domains), [&m, i] { m.attend(i % domains); });
+      }
+      all.let_go();
+      m.await_end();
+      ASSERT_EQ(m.away(), 0U) << "round " << round;
+    }
+  });
+}
+
+TEST(tasks, addressed_ones_run_elsewhere_when_their_home_is_busy) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
+    tbb::task_arena holder(tbb::task_arena::constraints{}.set_numa_id(3).set_max_concurrency(2), 0);
+    std::atomic<int> held{0};
+    std::atomic<bool> over{false};
+    for (int i = 0; i < 2; ++i) {
+      holder.enqueue([&] {
+        held.fetch_add(1);
+        await("the end", [&] { return over.load(); });
+        held.fetch_sub(1);
+      });
+    }
+    await("the holders", [&] { return held.load() == 2; });
+    tbb::task_arena arena(workers, 0);
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 1000; ++i) {
+      homing::enqueue(arena, on(3U), [&] { ran.fetch_add(1); });
+    }
+    await("tasks whose home is busy", [&] { return ran.load() == 1000; });
+    EXPECT_EQ(held.load(), 2);
+    over.store(true);
+    await("the holders' end", [&] { return held.load() == 0; });
+  });
+}
+
+TEST(tasks, an_enqueued_one_runs_even_where_no_worker_is_allowed) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 1);
+    for (unsigned d = 0; d < domains; ++d) {
+      std::atomic<bool> ran{false};
+      homing::enqueue(on(d), [&] { ran.store(true); });
+      await("an enqueued task", [&] { return ran.load(); });
+    }
+  });
+}
+
+TEST(tasks, groups_run_all_and_rethrow_and_cancel) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 16);
+    std::atomic<int> ran{0};
+    homing::task_group group;
+    for (int round = 0; round < 200; ++round) {
+      for (unsigned i = 0; i < 40; ++i) {
+        group.run(i % 5 == 4 ? homing::place() : on(i % 5), [&] { ran.fetch_add(1); });
+      }
+      ASSERT_EQ(group.wait(), tbb::task_group_status::complete);
+      ASSERT_EQ(ran.load(), 40 * (round + 1));
+    }
+    for (unsigned d = 0; d < domains; ++d) {
+      group.run(on(d), [&, d] {
+        if (d == 2) throw std::runtime_error("from domain 2");
+        ran.fetch_add(1);
+      });
+    }
+    EXPECT_THROW(static_cast<void>(group.wait()), std::runtime_error);
+    group.run(on(1U), [&] { group.cancel(); });
+    EXPECT_EQ(group.wait(), tbb::task_group_status::canceled);
+    EXPECT_EQ(group.run_and_wait([] {}), tbb::task_group_status::complete);
+    auto shared = std::make_shared<int>(0);
+    {
+      homing::task_group left_alone;
+      for (unsigned i = 0; i < 100; ++i) left_alone.run(on(i % domains), [shared] { ++*shared; });
+    }
+    EXPECT_EQ(shared.use_count(), 1) << "the end of a group leaves no task behind";
+  });
+}
+
+TEST(tasks, run_on_gives_back_values_references_and_exceptions) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, workers);
+    int variable = 0;
+    for (int round = 0; round < 300; ++round) {
+      for (unsigned d = 0; d < domains; ++d) {
+        ASSERT_EQ(homing::run_on(d, [&] { return std::make_unique<int>(round); }).operator*(), round);
+        ASSERT_EQ(&homing::run_on(d, [&]() -> int& { return variable; }), &variable);
+        homing::run_on(domain_index{d}, [&] { ++variable; });
+        ASSERT_THROW(homing::run_on(d, []() -> int { throw std::logic_error("x"); }), std::logic_error);
+      }
+    }
+    EXPECT_EQ(variable, 1200);
+  });
+}
+
+TEST(tasks, run_on_stays_on_the_thread_that_is_there_already) {
+  in_own_process(four_by_two, [] {
+    const auto self = std::this_thread::get_id();
+    const auto here = homing::current_domain();
+    EXPECT_EQ(homing::run_on(here, [] { return std::this_thread::get_id(); }), self);
+  });
+}
+
+/// Where nobody else takes tasks, the waiting thread itself must: alone, isolated, and nested.
+TEST(tasks, run_on_ends_with_one_thread_and_in_isolated_regions) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 1);
+    tbb::task_arena arena(1, 1);
+    int count = 0;
+    arena.execute([&] {
+      for (unsigned d = 0; d < domains; ++d) {
+        homing::run_on(d, [&] { homing::run_on((d + 1) % domains, [&] { ++count; }); });
+        tbb::this_task_arena::isolate([&] {
+          homing::run_on(d, [&] {
+            homing::task_group group;
+            group.run(on((d + 2) % domains), [&] { ++count; });
+            group.wait();
+          });
+        });
+      }
+    });
+    EXPECT_EQ(count, 8);
+  });
+}
+
+TEST(tasks, cancellation_around_run_on_does_not_reach_in) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, workers);
+    homing::task_group group;
+    std::atomic<int> got{0};
+    for (unsigned d = 0; d < domains; ++d) {
+      group.run(on(d), [&, d] {
+        group.cancel();
+        got.fetch_add(homing::run_on((d + 1) % domains, [] { return 1; }));
+      });
+    }
+    static_cast<void>(group.wait());
+    EXPECT_GE(got.load(), 1);
+  });
+}
+
+TEST(tasks, more_threads_than_cpus_lose_nothing) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 16);
+    std::atomic<long> ran{0};
+    homing::task_group outer;
+    for (unsigned i = 0; i < 64; ++i) {
+      outer.run(on(i % domains), [&, i] {
+        homing::task_group inner;
+        for (unsigned k = 0; k < 64; ++k) {
+          inner.run(on((i + k) % domains), [&] { ran.fetch_add(homing::run_on(2U, [] { return 1; })); });
+        }
+        inner.wait();
+      });
+    }
+    outer.wait();
+    EXPECT_EQ(ran.load(), 64 * 64);
+  });
+}
+
+TEST(tasks, an_absent_domain_is_a_programmers_error) {
+  in_own_process(four_by_two, [] {
+    homing::task_group group;
+    EXPECT_DEATH(group.run(on(4U), [] {}), "homing: spawn: there is no such domain");
+    EXPECT_DEATH(homing::run_on(77U, [] {}), "homing: run_on: there is no such domain");
+  });
+}
+
+}  // namespace
