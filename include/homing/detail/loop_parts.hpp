@@ -119,10 +119,32 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
 }
 
+/// A grid of boxes is cut exactly along their edges, in the order of the domains; others, and what reaches beyond a grid,
+/// by halving.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims > 1)
 void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
-  const auto home = dist.home(loop_space<Range>::box_of(range));
+  using space = loop_space<Range>;
+  const auto all = space::box_of(range);
+  if constexpr (std::same_as<Dist, regular_distribution<space::dims>>) {
+    const std::size_t before = parts.size();
+    std::size_t points = 0;
+    for (std::uint32_t i = 0; i < dist.domains().size(); ++i) {
+      const domain_index home = dist.domains()[i];
+      dist.for_each_box(home, [&](auto b) {
+        for (std::size_t k = 0; k < space::dims; ++k) {
+          b.first[k] = std::max(b.first[k], all.first[k]);
+          b.last[k] = std::min(b.last[k], all.last[k]);
+        }
+        if (b.empty()) return;
+        points += points_in(b);
+        parts.push_back({space::part(range, b), on(home)});
+      });
+    }
+    if (points == points_in(all)) return;
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(before), parts.end());
+  }
+  const auto home = dist.home(all);
   if (home || !range.is_divisible()) {
     parts.push_back({range, on(home)});
     return;
@@ -131,24 +153,6 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   const Range right(left, tbb::split{});
   cut(left, dist, parts);
   cut(right, dist, parts);
-}
-
-/// The same for a grid of boxes, exactly along their edges; in the order of the domains.
-template <class Range, class Dist>
-  requires(loop_space<Range>::dims > 1 && requires(const Dist& d) { d.for_each_box(domain_index{}, [](const auto&) {}); })
-void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
-  using space = loop_space<Range>;
-  const auto all = space::box_of(range);
-  for (std::uint32_t i = 0; i < dist.domains().size(); ++i) {
-    const domain_index home = dist.domains()[i];
-    dist.for_each_box(home, [&](auto b) {
-      for (std::size_t k = 0; k < space::dims; ++k) {
-        b.first[k] = std::max(b.first[k], all.first[k]);
-        b.last[k] = std::min(b.last[k], all.last[k]);
-      }
-      if (!b.empty()) parts.push_back({space::part(range, b), on(home)});
-    });
-  }
 }
 
 /// Sends all parts: those of other domains first, so that they have left when this thread comes to its own, which are
