@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "unit/await.hpp"
+#include "unit/gathering.hpp"
 #include "unit/own_process.hpp"
 
 namespace {
@@ -25,6 +28,7 @@ using homing::domain_index;
 using homing::to_index;
 using homing::testing::await;
 using homing::testing::environment;
+using homing::testing::gathering;
 using homing::testing::in_own_process;
 using parallelism = tbb::global_control;
 using range = tbb::blocked_range<std::size_t>;
@@ -99,7 +103,163 @@ TEST_P(homes, even_load_runs_at_home) {
     }
     EXPECT_EQ(seen.all(), 20 * dist.size());
     EXPECT_GE(seen.share(), 0.99);
-    std::printf("domains %u: %.4f at home\n", domains, seen.share());
+  });
+}
+
+/// Holds both workers of a domain until the end.
+class contender {
+ public:
+  explicit contender(unsigned domain)
+      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain), 0) {
+    for (unsigned i = 0; i < threads_a_domain; ++i) {
+      arena_.enqueue([this] {
+        held_.fetch_add(1);
+        await("the contender's end", [this] { return over_.load(); });
+        held_.fetch_sub(1);
+      });
+    }
+    await("the contender's threads", [this] { return held_.load() == threads_a_domain; });
+  }
+  ~contender() {
+    over_.store(true);
+    await("the contender's end", [this] { return held_.load() == 0; });
+  }
+
+ private:
+  tbb::task_arena arena_;
+  std::atomic<unsigned> held_{0};
+  std::atomic<bool> over_{false};
+};
+
+/// The application's thread makes no iteration of its own there: it is one more than the workers, two a domain.
+TEST_P(homes, work_of_a_domain_whose_threads_are_away_is_done_by_the_others) {
+  in_own_process(machine_of(GetParam()), [] {
+    const unsigned domains = GetParam();
+    const parallelism limit(parallelism::max_allowed_parallelism, domains * threads_a_domain + 1);
+    tbb::task_arena arena(static_cast<int>(domains * threads_a_domain), 0);
+    const unsigned absent = domains - 1;
+    const contender away(absent);
+    const auto dist = homing::block(400 * std::size_t{domains});
+    tally seen(domains);
+    constexpr std::uint64_t rounds = 20;
+    std::atomic<std::uint64_t> ended{0};
+    arena.enqueue([&] {
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        homing::parallel_for(range(0, dist.size()),
+                             [&](const range& r) {
+                               for (std::size_t i = r.begin(); i != r.end(); ++i) {
+                                 seen.note(dist.home_of(i));
+                                 std::this_thread::yield();
+                               }
+                             },
+                             dist);
+        ended.fetch_add(1);
+      }
+    });
+    await("loops while a domain's threads are held elsewhere", [&] { return ended.load() == rounds; });
+    EXPECT_EQ(seen.all(), rounds * dist.size());
+    EXPECT_EQ(seen.of(absent, absent), 0U) << "its threads are held";
+    std::uint64_t done = 0;
+    for (unsigned d = 0; d < domains; ++d) done += seen.of(absent, d);
+    EXPECT_EQ(done, rounds * dist.size_of(domain_index{absent}));
+  });
+}
+
+/// Domain 0's iterations wait until all others' have ended: only then the others can help, and do.
+TEST_P(homes, skewed_work_is_stolen_outwards) {
+  const auto report = in_own_process(machine_of(GetParam()), [] {
+    const unsigned domains = GetParam();
+    const parallelism limit(parallelism::max_allowed_parallelism, domains * threads_a_domain);
+    const std::size_t each = 2000;
+    const auto dist = homing::block(each * domains);
+    tally seen(domains);
+    std::atomic<std::size_t> light{0};
+    std::atomic<unsigned> helpers{0};  // threads of other domains that have taken part in domain 0's work
+    homing::parallel_for(range(0, dist.size(), 1),
+                         [&](const range& r) {
+                           for (std::size_t i = r.begin(); i != r.end(); ++i) {
+                             const domain_index home = dist.home_of(i);
+                             seen.note(home);
+                             if (to_index(home) != 0) {
+                               light.fetch_add(1);
+                             } else {
+                               if (to_index(homing::current_domain()) != 0) helpers.fetch_add(1);
+                               await("the light work", [&] { return light.load() == each * (domains - 1); });
+                               await("help from another domain", [&] { return helpers.load() > 0; });
+                             }
+                           }
+                         },
+                         dist);
+    EXPECT_EQ(seen.all(), dist.size());
+    EXPECT_GT(helpers.load(), 0U);
+  });
+  EXPECT_GT(report.number("far"), 0U) << "the counters say that tasks were stolen from afar";
+}
+
+/// The first part of a loop that each of its threads gets, when all are there: nobody takes a second one before everybody has
+/// his first.
+class first_parts {
+ public:
+  explicit first_parts(unsigned threads) : threads_(threads) {}
+  /// True if it is the thread's first.
+  [[nodiscard]] bool take() {
+    if (last_of_this_thread == number_) return false;
+    last_of_this_thread = number_;
+    begun_.fetch_add(1);
+    await("a part for every thread", [this] { return begun_.load() == threads_; });
+    return true;
+  }
+
+ private:
+  static inline thread_local std::uint64_t last_of_this_thread = 0;
+  static inline std::uint64_t made = 0;
+  const std::uint64_t number_ = ++made;
+  const unsigned threads_;
+  std::atomic<unsigned> begun_{0};
+};
+
+/// Rounds in which one domain's threads are held elsewhere, each time another's, while its work runs with the others; between
+/// them rounds with all threads. A distribution's homes are what they were; affinity_partitioner has learned where the work
+/// ran while its threads were away, and stays there. Arenas come and go all the time.
+TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
+  in_own_process(machine_of(GetParam()), [] {
+    const unsigned domains = GetParam();
+    const unsigned rounds = domains < 8 ? 1000 : 200;  // sixteen threads take turns on the smallest machines
+    const unsigned threads = domains * threads_a_domain;
+    const parallelism limit(parallelism::max_allowed_parallelism, threads);
+    const std::size_t size = 64 * std::size_t{threads};
+    const auto dist = homing::block(size);
+    tbb::affinity_partitioner learning;
+    const auto loop_in = [&](tbb::task_arena& arena, unsigned present, tally& seen, auto&& loop) {
+      first_parts firsts(present);
+      gathering all(arena, present - 1);
+      arena.execute([&] {
+        all.let_go();
+        loop([&](const range& r) {
+          if (firsts.take()) seen.note(dist.home_of(r.begin()));
+        });
+      });
+    };
+    const auto both = [&](unsigned present, tally& sticky, tally& learned) {
+      tbb::task_arena arena(static_cast<int>(threads));
+      loop_in(arena, present, sticky, [&](const auto& body) { homing::parallel_for(range(0, size), body, dist); });
+      loop_in(arena, present, learned, [&](const auto& body) { tbb::parallel_for(range(0, size), body, learning); });
+    };
+    tally sticky(domains);
+    tally learned(domains);
+    tally unused(domains);
+    for (unsigned round = 0; round < rounds; ++round) {
+      {
+        const contender away(1 + round % (domains - 1));  // 0 has the application's thread, which is always there
+        both(threads - threads_a_domain, unused, unused);
+      }
+      both(threads, sticky, learned);
+    }
+    EXPECT_EQ(sticky.all(), rounds * threads);
+    EXPECT_GE(sticky.share(), 0.99);
+    EXPECT_LT(learned.share(), 0.9);
+    std::printf("%u domains: distribution %.3f at home, affinity_partitioner %.3f\n", domains, sticky.share(),
+                learned.share());
   });
 }
 

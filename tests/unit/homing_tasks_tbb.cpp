@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "unit/await.hpp"
+#include "unit/gathering.hpp"
 #include "unit/own_process.hpp"
 
 namespace {
@@ -21,6 +22,7 @@ using homing::domain_index;
 using homing::on;
 using homing::testing::await;
 using homing::testing::environment;
+using homing::testing::gathering;
 using homing::testing::in_own_process;
 
 const environment four_by_two{{"HOMING_TOPOLOGY", "node:4 core:2 pu:1"}};
@@ -28,28 +30,6 @@ constexpr unsigned domains = 4;
 constexpr unsigned workers = 8;
 
 using parallelism = tbb::global_control;
-
-/// Holds all workers inside an arena until the test lets them go, so that they all look for work then.
-class gathering {
- public:
-  explicit gathering(tbb::task_arena& arena) {
-    for (unsigned i = 0; i < workers; ++i) {
-      arena.enqueue([this] {
-        present_.fetch_add(1);
-        await("the end of the gathering", [this] { return over_.load(); });
-        left_.fetch_add(1);
-      });
-    }
-    await("all workers", [this] { return present_.load() == workers; });
-  }
-  ~gathering() { await("the last worker's leave", [this] { return left_.load() == workers; }); }
-  void let_go() { over_.store(true); }
-
- private:
-  std::atomic<unsigned> present_{0};
-  std::atomic<unsigned> left_{0};
-  std::atomic<bool> over_{false};
-};
 
 /// Tasks that each keep their thread until all have begun: no thread runs two of them.
 class meeting {
@@ -87,7 +67,7 @@ TEST(tasks, spawned_ones_run_at_home_when_all_threads_are_there) {
     const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(workers + 1, 1);
     for (int round = 0; round < 50; ++round) {
-      gathering all(arena);
+      gathering all(arena, workers);
       meeting m(workers);
       arena.execute([&] {
         homing::task_group group;
@@ -108,7 +88,7 @@ TEST(tasks, enqueued_ones_run_at_home_when_all_threads_are_there) {
     const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(workers + 1, 1);
     for (int round = 0; round < 50; ++round) {
-      gathering all(arena);
+      gathering all(arena, workers);
       meeting m(workers);
       for (unsigned i = 0; i < workers; ++i) {
         homing::enqueue(arena, on(i % domains), [&m, i] { m.attend(i % domains); });
