@@ -136,6 +136,31 @@ class reservation {
   d1::wait_context* wait_;
 };
 
+/// Has somebody run `f` as one task, which `send(task, context)` makes ready, and waits for its value or its exception.
+template <class Value, class F, class Send>
+Value value_of(F&& f, Send&& send) {
+  tbb::task_group_context context(tbb::task_group_context::isolated);
+  d1::wait_context wait(0);
+  const auto run = [&](auto&& body) {
+    reservation one(wait);
+    d1::task& t = make_task(std::forward<decltype(body)>(body), &wait);
+    one.pass_on();
+    send(t, context);
+    d1::wait(wait, context);
+  };
+  if constexpr (std::is_void_v<Value>) {
+    run([&] { std::forward<F>(f)(); });
+  } else if constexpr (std::is_reference_v<Value>) {
+    std::remove_reference_t<Value>* result = nullptr;
+    run([&] { result = &std::forward<F>(f)(); });
+    return static_cast<Value>(*result);
+  } else {
+    std::optional<Value> result;
+    run([&] { result.emplace(std::forward<F>(f)()); });
+    return *std::move(result);
+  }
+}
+
 }  // namespace detail
 
 /// For those who write tasks on oneTBB's task class: as d1::spawn(), with an address. Any thread of that domain finds the
@@ -251,26 +276,9 @@ template <class F>
 auto run_on(domain_index domain, F&& f) -> std::invoke_result_t<F> {
   using value = std::invoke_result_t<F>;
   if (!detail::address_of(on(domain), "run_on") || current_domain() == domain) return std::forward<F>(f)();
-  tbb::task_group_context context(tbb::task_group_context::isolated);
-  detail::d1::wait_context wait(0);
-  const auto run = [&](auto&& body) {
-    detail::reservation one(wait);
-    detail::d1::task& t = detail::make_task(std::forward<decltype(body)>(body), &wait);
-    one.pass_on();
+  return detail::value_of<value>(std::forward<F>(f), [domain](detail::d1::task& t, tbb::task_group_context& context) {
     detach(on(domain), t, context);
-    detail::d1::wait(wait, context);
-  };
-  if constexpr (std::is_void_v<value>) {
-    run([&] { std::forward<F>(f)(); });
-  } else if constexpr (std::is_reference_v<value>) {
-    std::remove_reference_t<value>* result = nullptr;
-    run([&] { result = &std::forward<F>(f)(); });
-    return static_cast<value>(*result);
-  } else {
-    std::optional<value> result;
-    run([&] { result.emplace(std::forward<F>(f)()); });
-    return *std::move(result);
-  }
+  });
 }
 template <class F>
 auto run_on(std::uint32_t domain, F&& f) -> std::invoke_result_t<F> {

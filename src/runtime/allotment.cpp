@@ -89,10 +89,11 @@ void resource_manager::allot() noexcept {
   ++allotment_;
   const unsigned allowed = allowed_workers_.load(sync::relaxed);
   // Where none is allowed, an arena with enqueued tasks gets one all the same.
-  pool_of_workers pool{std::max(1U, allowed), std::vector<int>(domain_count_, 0), allowed == 0, false};
+  pool_of_workers pool{std::max(1U, allowed), std::vector<int>(domain_count_, 0), {}, allowed == 0, false};
   for (unsigned i = 0; i < pool.left && i < domain_of_worker_.size(); ++i) {
     ++pool.left_by_domain[domain_of_worker_[i]];
   }
+  pool.dealt_by_domain = pool.left_by_domain;
   unsigned crowded = level_count;
   for (unsigned level = 0; level < level_count; ++level) {
     if (serve_level(wanting_[level], pool) == crowd::yes) {
@@ -147,7 +148,10 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       unlist(a);  // its own threads did the work before a worker came
       continue;
     }
-    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false};
+    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] == 0);
+    }
     if (!has_more) {
       keep_workers(p, pool);
     }
@@ -208,7 +212,8 @@ void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& po
   for (; count != 0 && p.given < p.wanted && pool.left != 0; --count) {
     int best = -1;
     for (unsigned d = 0; d < domain_count_; ++d) {
-      if (pool.left_by_domain[d] <= 0 || cpus[d] == 0) {
+      // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than none.
+      if (pool.left_by_domain[d] <= 0 || (cpus[d] == 0 && !p.homeless)) {
         continue;
       }
       if (best >= 0) {

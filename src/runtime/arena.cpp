@@ -51,6 +51,9 @@ arena::arena(resource_manager& manager, const arena_request& request) : manager_
   const topology::machine& machine = manager.machine();
   domain_count_ = manager.domain_count();
   allowed_by_domain_ = machine.allowed_cpus_by_domain(request.constraints);
+  for (unsigned d = 0; d < domain_count_ && request.only_domain >= 0; ++d) {
+    allowed_by_domain_[d] = static_cast<int>(d) == request.only_domain ? allowed_by_domain_[d] : 0;
+  }
   const bool constrained = request.constraints.numa_id >= 0 || request.constraints.core_type >= 0 ||
                            request.constraints.max_threads_per_core > 0;
   if (std::accumulate(allowed_by_domain_.begin(), allowed_by_domain_.end(), 0U) == 0) {
@@ -58,6 +61,8 @@ arena::arena(resource_manager& manager, const arena_request& request) : manager_
   }
   if (request.max_concurrency > 0) {
     max_concurrency_ = static_cast<unsigned>(request.max_concurrency);
+  } else if (request.only_domain >= 0) {
+    max_concurrency_ = allowed_by_domain_[static_cast<unsigned>(request.only_domain)];
   } else {
     max_concurrency_ = constrained ? machine.concurrency(request.constraints) : manager.default_concurrency();
   }

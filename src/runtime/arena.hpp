@@ -53,6 +53,7 @@ struct arena_request {
   unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
   topology::constraints_query constraints;
   bool fast_leave = false;
+  int only_domain = -1;  ///< workers of no other domain, unless it has none; -1: as the constraints say
 };
 
 struct suspend_point;

@@ -148,6 +148,7 @@ class resource_manager {
   struct pool_of_workers {
     unsigned left = 0;
     std::vector<int> left_by_domain;
+    std::vector<int> dealt_by_domain;  ///< what left_by_domain began with
     bool only_mandatory = false;
     bool unmet = false;  ///< some arena could use more
   };
@@ -156,7 +157,8 @@ class resource_manager {
     unsigned wanted = 0;
     unsigned given = 0;
     std::vector<int> by_domain;
-    bool cut = false;  ///< wanted less than it may have
+    bool cut = false;       ///< wanted less than it may have
+    bool homeless = false;  ///< none of its domains has a worker, under the present limit
   };
   enum class crowd : bool { no, yes };
   void take_newcomers() noexcept;

@@ -60,6 +60,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   theft steals = theft::any;     ///< in this round
   sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
+  int domain_of_next_arena = -1;  ///< of the one that this thread is about to make; -1: any
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena

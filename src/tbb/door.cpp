@@ -36,10 +36,18 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
   a->enqueue(t, domain);
 }
 
+void initialize_in(void* user, std::uint32_t domain) {
+  thread_state& t = arena_thread();
+  t.domain_of_next_arena = static_cast<int>(domain);
+  static_cast<tbb::task_arena*>(user)->initialize();
+  t.domain_of_next_arena = -1;
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_door* homing_tasks_door() {
   static const homing::detail::tasks_door table{sizeof table,    resource_manager::current().domain_count(),
-                                                first_domain_slot, &current_domain, &detach, &enqueue};
+                                                first_domain_slot, &current_domain, &detach, &enqueue,
+                                                &initialize_in};
   return &table;
 }

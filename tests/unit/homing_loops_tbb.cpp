@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <list>
 #include <numeric>
 #include <optional>
@@ -82,6 +83,17 @@ void expect_each_once(std::size_t first, std::size_t last, Dist&& dist, const st
                        },
                        dist);
   EXPECT_TRUE(seen.all_once(first, last)) << name << ", " << first << ".." << last;
+}
+
+TEST_P(loops, run_on_the_library_that_the_test_is_about) {
+  on_machine([] {
+    const bool on_stock = std::getenv("HOMING_TEST_STOCK") != nullptr;
+    EXPECT_EQ(homing::runtime().is_homing, !on_stock) << homing::runtime().version;
+    if (on_stock) {
+      EXPECT_EQ(homing::domain_count(), 1U);
+      EXPECT_EQ(homing::run_on(5U, [] { return 7; }), 7) << "an address means nothing there";
+    }
+  });
 }
 
 TEST_P(loops, every_iteration_once) {

@@ -1,8 +1,10 @@
 // Tasks with addresses: each runs once, at home if the home's threads are there, and its exceptions and values come back.
 // Made-up machines, each test in a process of its own; where workers must be at certain places, they are held until all are.
 #include <gtest/gtest.h>
+#include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <array>
@@ -10,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "unit/await.hpp"
@@ -246,6 +249,63 @@ TEST(tasks, more_threads_than_cpus_lose_nothing) {
     }
     outer.wait();
     EXPECT_EQ(ran.load(), 64 * 64);
+  });
+}
+
+// ---- pinned sections
+
+TEST(pinned, a_section_and_what_it_spawns_stay_in_the_domain) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 16);
+    for (unsigned round = 0; round < 100; ++round) {
+      const unsigned d = round % domains;
+      std::atomic<unsigned> away{0};
+      std::atomic<unsigned> ran{0};
+      const auto note = [&](unsigned home) {
+        ran.fetch_add(1);
+        if (homing::current_domain() != domain_index{home}) away.fetch_add(1);
+      };
+      const unsigned answer = homing::pinned(d, [&] {
+        note(d);
+        tbb::parallel_for(0, 100, [&](int) { note(d); }, tbb::simple_partitioner{});
+        homing::pinned((d + 1) % domains, [&] { tbb::parallel_for(0, 50, [&](int) { note((d + 1) % domains); }); });
+        return d + 7;
+      });
+      ASSERT_EQ(answer, d + 7);
+      ASSERT_EQ(ran.load(), 151U);
+      ASSERT_EQ(away.load(), 0U) << "round " << round;
+    }
+  });
+}
+
+TEST(pinned, exceptions_come_back_and_one_arena_serves_many_sections_and_callers) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 16);
+    EXPECT_THROW(homing::pinned(3U, [] { throw std::runtime_error("there"); }), std::runtime_error);
+    homing::domain_arena there(domain_index{2});
+    std::atomic<int> sum{0};
+    {
+      std::vector<std::jthread> callers;
+      for (int i = 0; i < 4; ++i) {
+        callers.emplace_back([&] {
+          for (int k = 0; k < 100; ++k) {
+            there.execute([&] { tbb::parallel_for(0, 10, [&](int) { sum.fetch_add(1); }); });
+          }
+        });
+      }
+    }
+    EXPECT_EQ(sum.load(), 4000);
+  });
+}
+
+TEST(pinned, a_section_is_run_whatever_the_limit) {
+  in_own_process(four_by_two, [] {
+    for (std::size_t threads = 1; threads < 6; ++threads) {
+      const parallelism limit(parallelism::max_allowed_parallelism, threads);
+      for (unsigned d = 0; d < domains; ++d) {
+        EXPECT_EQ(homing::pinned(d, [] { return 5; }), 5);
+      }
+    }
   });
 }
 

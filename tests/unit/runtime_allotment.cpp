@@ -371,6 +371,21 @@ TEST(allotment, of_limits_changed_by_several_threads_the_last_holds) {
   });
 }
 
+/// One worker is allowed, and it is of another domain: better that one than none.
+TEST(allotment, a_node_without_a_worker_under_the_limit_gets_one_of_another) {
+  in_own_process(four_by_two, [] {
+    for (const std::size_t limit : {2U, 1U}) {
+      const auto few = threads(limit);
+      for (int node = 0; node < 4; ++node) {
+        tbb::task_arena arena(on_node(node), 0U);
+        sync::atomic<bool> ran{false};
+        arena.enqueue([&] { ran.store(true, sync::release); });
+        await("a task enqueued on a node without workers", [&] { return ran.load(sync::acquire); });
+      }
+    }
+  });
+}
+
 // ---- who is woken
 
 /// Notes the domain of the worker that ran it.

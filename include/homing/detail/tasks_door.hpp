@@ -24,6 +24,8 @@ struct tasks_door {
   void (*detach)(void* task, void* context, std::uint32_t domain);
   /// As r1::enqueue(), into the shared queue of a domain; null: the calling thread's arena. Errors: as detach().
   void (*enqueue)(void* task, void* arena, std::uint32_t domain);
+  /// As d1::task_arena::initialize(), for an arena whose workers are all of one domain. Errors: as initialize().
+  void (*initialize_in)(void* arena, std::uint32_t domain);
 };
 
 /// The name of the function that returns the table.

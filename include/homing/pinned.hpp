@@ -1,0 +1,63 @@
+/// Pinned sections: a computation, and all that it spawns, that stays in one domain.
+///
+///   const double norm = homing::pinned(home_of(block), [&] { return norm_of(block); });     // with its parallel loops
+///
+/// Where homing::on() is a hint that balance overrides, a pinned section runs with the threads of its domain and no others,
+/// however idle those are: for data so far from all others that help would cost more than it gives.
+///
+/// Source: the pinned runtime of "Locality-aware task scheduling", section 3.1; TBB-NUMA 4.2.
+#pragma once
+
+#include <homing/tasks.hpp>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace homing {
+
+/// An arena whose workers are all of one domain, for several pinned sections in a row; pinned() makes one each time.
+///
+/// Ownership: of the arena; tasks that are left behind are run nevertheless.
+/// Threads:   any, several at once.
+/// If the limit on threads leaves the domain no worker, one of another domain works for it: progress comes first. Without our
+/// libtbb.so.12 it is an arena like any other.
+class domain_arena {
+ public:
+  /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's error.
+  explicit domain_arena(domain_index domain, int max_concurrency = tbb::task_arena::automatic)
+      : domain_(domain), arena_(max_concurrency, 1) {
+    if (const auto address = detail::address_of(on(domain), "domain_arena")) {
+      detail::door()->initialize_in(&arena_, *address);
+    }
+  }
+  [[nodiscard]] domain_index domain() const noexcept { return domain_; }
+
+  /// Runs `f` there and waits: its value, or its exception, is the caller's. A caller of that domain takes part; another
+  /// waits, and works on its own arena's tasks meanwhile. A cancellation around it does not reach in.
+  template <class F>
+  auto execute(F&& f) -> std::invoke_result_t<F> {
+    using value = std::invoke_result_t<F>;
+    if (detail::door() == nullptr || current_domain() == domain_) return arena_.execute(std::forward<F>(f));
+    return detail::value_of<value>(std::forward<F>(f), [this](detail::d1::task& t, tbb::task_group_context& context) {
+      detail::d1::task_arena_base& base = arena_;
+      tbb::detail::r1::enqueue(t, context, &base);
+    });
+  }
+
+ private:
+  domain_index domain_;
+  tbb::task_arena arena_;
+};
+
+/// Runs `f` with the threads of one domain only, and all that it spawns: see domain_arena.
+template <class F>
+auto pinned(domain_index domain, F&& f) -> std::invoke_result_t<F> {
+  return domain_arena(domain).execute(std::forward<F>(f));
+}
+template <class F>
+auto pinned(std::uint32_t domain, F&& f) -> std::invoke_result_t<F> {
+  return pinned(domain_index{domain}, std::forward<F>(f));
+}
+
+}  // namespace homing
