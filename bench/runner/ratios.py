@@ -9,6 +9,9 @@ LOSS = 1.05  # no case may be slower than this
 OVERALL = 0.95  # the median over all cases is to be below this
 CONSTRAINED = 2.0  # NUMA-constrained execute over the unconstrained one
 LINEAR = 15.0  # 100k nested groups over 10k: ten, and room for cold caches
+DISTRIBUTED = 1.03  # a loop with a distribution over one with static_partitioner, on one domain
+ADDRESSED = 1.5  # a spawn with an address over one without
+WHERE_NS = 5.0  # the question where a thread is
 IDLE_MS = 5.0  # CPU time in the second after a loop
 
 
@@ -95,6 +98,12 @@ def verdicts(rows: list[dict]) -> list[dict]:
                      CONSTRAINED, "the same on two made-up nodes")
     result += within(ours, "live_groups/100k", "live_groups/10k", LINEAR,
                      "100k live groups over 10k")
+    result += within(ours, "homes/loop_block", "homes/loop_static", DISTRIBUTED, "a loop with a distribution over a static one")
+    result += within(ours, "homes/spawn_addressed", "homes/spawn_plain", ADDRESSED, "a spawn with an address over one without")
+    asked = [time for (case, _), time in ours.items() if case == "homes/current_domain" and time]
+    if asked:
+        result.append({"bar": f"current_domain() below {WHERE_NS:.0f} ns", "met": max(asked) < WHERE_NS,
+                       "figure": f"{max(asked):.1f} ns at most"})
     idle = [entry["cpu"]["ours_ns"] / 1e6 for entry in rows
             if entry["case"] == "idle/second_after_loop" and entry["cpu"]]
     if idle:
@@ -108,5 +117,5 @@ def within(ours: dict, over: str, under: str, bound: float, text: str) -> list[d
                  if case == under and base and ours.get((over, threads))]
     if not quotients:
         return []
-    return [{"bar": f"{text} at most {bound:.0f}x", "met": max(quotients) <= bound,
+    return [{"bar": f"{text} at most {bound:g}x", "met": max(quotients) <= bound,
              "figure": f"{max(quotients):.2f}x at most"}]

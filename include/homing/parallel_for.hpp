@@ -166,7 +166,8 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
 /// With a distribution, body gets subranges that have one home each. The range's values are positions in the distribution:
 /// integers, not negative; those beyond it, or that it gives no home to, run anywhere. Body, range and distribution are
 /// used by reference until all iterations have ended. With one domain, or without our libtbb.so.12, it is
-/// tbb::parallel_for with its default partitioner.
+/// tbb::parallel_for with static_partitioner, which keeps each thread's part in its caches; give a partitioner where work is
+/// uneven and the machine small.
 ///
 /// Threads: any. Errors: what tbb::parallel_for throws, in particular the first exception of the body.
 template <class Range, class Body, class How>
@@ -174,7 +175,7 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
     if (range.empty()) return;
     if (domain_count() == 1) {
-      tbb::parallel_for(range, body, context);
+      tbb::parallel_for(range, body, tbb::static_partitioner{}, context);  // who says where data is means to find it there
     } else {
       detail::run_loop(range, body, how, context);
     }

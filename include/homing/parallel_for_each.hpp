@@ -12,8 +12,8 @@
 namespace homing {
 
 /// f(element) for each element of [first, last), whose position, counted from `first`, has a home in `dist`. Random access:
-/// a position must be found without walking. For lists, and for bodies that add work with a feeder, use task_group::run(on(),
-/// ...) or tbb::parallel_for_each.
+/// a position must be found without walking. For lists, and for bodies that add work with a feeder, use
+/// task_group::run(on(home), ...) or tbb::parallel_for_each.
 ///
 /// Threads: any. Errors: the first exception of f.
 template <std::random_access_iterator Iterator, class F, distribution_over<1> Dist>

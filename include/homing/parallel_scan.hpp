@@ -16,8 +16,8 @@
 namespace homing {
 
 /// As tbb::parallel_scan(range, identity, scan, reverse_join); `how` is a distribution over the range's index space or any
-/// of oneTBB's partitioners for it. scan(subrange, before, is_final) gets subranges with one home each, every one of them once
-/// with is_final, and all but the last also without, at the same home if that can be. Returns the whole range's sum. One
+/// of oneTBB's partitioners for it. scan(subrange, before, is_final) gets subranges with one home each, every one of them
+/// once with is_final, and all but the first and the last also without, at the same home if that can be. Returns the whole range's sum. One
 /// dimension.
 ///
 /// Threads: any. Errors: what tbb::parallel_scan throws; std::bad_alloc.

@@ -20,11 +20,12 @@ namespace homing {
 ///
 /// Ownership: of the arena; tasks that are left behind are run nevertheless.
 /// Threads:   any, several at once.
-/// If the limit on threads leaves the domain no worker, one of another domain works for it: progress comes first. Without our
-/// libtbb.so.12 it is an arena like any other.
+/// If the limit on threads leaves the domain no worker, one of another domain works for it: progress comes first. Without
+/// our libtbb.so.12 it is an arena like any other.
 class domain_arena {
  public:
-  /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's error.
+  /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's
+  /// error.
   explicit domain_arena(domain_index domain, int max_concurrency = tbb::task_arena::automatic)
       : domain_(domain), arena_(max_concurrency, 1) {
     if (const auto address = detail::address_of(on(domain), "domain_arena")) {
