@@ -9,19 +9,37 @@
 #pragma once
 
 #include <homing/tasks.hpp>
+#include <homing/topology.hpp>
 
-#include <optional>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace homing {
+namespace detail {
+
+/// The calling thread is one of that domain's while this lives: for the kernel and for the scheduler.
+class domain_stay {
+ public:
+  explicit domain_stay(domain_index domain)
+      : bound_(topology::current(), domain), before_(door()->move_to(to_index(domain) | domain_is_fixed)) {}
+  domain_stay(const domain_stay&) = delete;
+  domain_stay& operator=(const domain_stay&) = delete;
+  ~domain_stay() { door()->move_to(before_); }
+
+ private:
+  topology::bound_thread bound_;
+  std::uint32_t before_;
+};
+
+}  // namespace detail
 
 /// An arena whose workers are all of one domain, for several pinned sections in a row; pinned() makes one each time.
 ///
 /// Ownership: of the arena; tasks that are left behind are run nevertheless.
 /// Threads:   any, several at once.
-/// If the limit on threads leaves the domain no worker, one of another domain works for it: progress comes first. Without
-/// our libtbb.so.12 it is an arena like any other.
+/// If the limit on threads leaves the domain no worker, the caller works alone. Without our libtbb.so.12 it is an arena like
+/// any other.
 class domain_arena {
  public:
   /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's
@@ -34,16 +52,14 @@ class domain_arena {
   }
   [[nodiscard]] domain_index domain() const noexcept { return domain_; }
 
-  /// Runs `f` there and waits: its value, or its exception, is the caller's. A caller of that domain takes part; another
-  /// waits, and works on its own arena's tasks meanwhile. A cancellation around it does not reach in.
+  /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller of another domain
+  /// is bound to the CPUs of this one until the end: two system calls, a few microseconds. If the kernel refuses, it runs
+  /// where it is, and current_domain() counts it there all the same.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
-    using value = std::invoke_result_t<F>;
     if (detail::door() == nullptr || current_domain() == domain_) return arena_.execute(std::forward<F>(f));
-    return detail::value_of<value>(std::forward<F>(f), [this](detail::d1::task& t, tbb::task_group_context& context) {
-      detail::d1::task_arena_base& base = arena_;
-      tbb::detail::r1::enqueue(t, context, &base);
-    });
+    const detail::domain_stay stay(domain_);
+    return arena_.execute(std::forward<F>(f));
   }
 
  private:

@@ -36,6 +36,15 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
   a->enqueue(t, domain);
 }
 
+std::uint32_t move_to(std::uint32_t domain) noexcept {
+  using homing::detail::domain_is_fixed;
+  thread_state& t = this_thread();
+  const std::uint32_t before = t.domain | (t.domain_is_fixed ? domain_is_fixed : 0);
+  t.move_to_domain(static_cast<std::uint16_t>(domain & ~domain_is_fixed), resource_manager::current().domain_count());
+  t.domain_is_fixed = (domain & domain_is_fixed) != 0;
+  return before;
+}
+
 void initialize_in(void* user, std::uint32_t domain) {
   thread_state& t = arena_thread();
   t.domain_of_next_arena = static_cast<int>(domain);
@@ -48,6 +57,6 @@ void initialize_in(void* user, std::uint32_t domain) {
 extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_door* homing_tasks_door() {
   static const homing::detail::tasks_door table{sizeof table,    resource_manager::current().domain_count(),
                                                 first_domain_slot, &current_domain, &detach, &enqueue,
-                                                &initialize_in};
+                                                &initialize_in,   &move_to};
   return &table;
 }

@@ -26,7 +26,12 @@ struct tasks_door {
   void (*enqueue)(void* task, void* arena, std::uint32_t domain);
   /// As d1::task_arena::initialize(), for an arena whose workers are all of one domain. Errors: as initialize().
   void (*initialize_in)(void* arena, std::uint32_t domain);
+  /// The calling thread counts as one of that domain from now on. Returns what it was, for the call that ends it.
+  std::uint32_t (*move_to)(std::uint32_t domain) noexcept;
 };
+
+/// In what move_to() returns and takes: the domain is the thread's for good, not only where it was last seen.
+inline constexpr std::uint32_t domain_is_fixed = std::uint32_t{1} << 31;
 
 /// The name of the function that returns the table.
 inline constexpr const char* tasks_door_name = "homing_tasks_door";

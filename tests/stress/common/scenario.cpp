@@ -35,6 +35,7 @@ const std::vector<scenario>& all_scenarios() {
       {"suspend", "every suspended task goes on once",
        one_tree<plain | feature_suspend | feature_isolate | feature_arena>},
       {"nest", "everything inside everything", one_tree<feature_all>},
+      {"addresses", "tasks and loops with homes, pinned sections, enqueues", addressed_trees},
       {"storm", "everything inside everything, by many application threads", trees_of_threads},
       {"masters", "application threads that come and go", short_lived_masters},
       {"crowd", "more application threads than slots in one arena", crowded_arena},

@@ -68,6 +68,7 @@ int thread_count();
 
 // The scenarios that are more than a tree, by file.
 void trees_of_threads(const round& r);     // masters.cpp
+void addressed_trees(const round& r);      // addresses.cpp
 void short_lived_masters(const round& r);  // masters.cpp
 void crowded_arena(const round& r);        // masters.cpp
 void enqueue_and_leave(const round& r);    // enqueues.cpp
