@@ -36,11 +36,12 @@ void add_threads(observe::report& r) {
   r.threads_in.resize(r.domains);
   for (const thread_state* t = all_thread_states(); t != nullptr; t = t->next_record) {
     ++r.threads;
-    if (t->domain < r.domains) ++r.threads_in[t->domain];
+    const std::uint16_t domain = t->domain_for_reports.load(sync::relaxed);
+    if (domain < r.domains) ++r.threads_in[domain];
     for (std::size_t e = 0; e < r.totals.size(); ++e) {
       r.totals[e] += t->counters.read(static_cast<observe::event>(e));
     }
-    t->homes.for_each(t->domain, t->counters.read(observe::event::home),
+    t->homes.for_each(domain, t->counters.read(observe::event::home),
                       [&](unsigned ran_in, unsigned home, std::uint64_t tasks) {
                         r.homes[{home, ran_in}] += tasks;
                       });

@@ -71,6 +71,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   alignas(sync::cache_line_bytes) sync::parker parker;
   observe::counters counters;
   observe::task_homes homes;
+  sync::atomic<std::uint16_t> domain_for_reports{0};  ///< as `domain`, for other threads
   thread_state* next_record = nullptr;  ///< all records of the process; written once
   thread_state* next_free = nullptr;
 
@@ -78,6 +79,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   void move_to_domain(std::uint16_t to, unsigned domain_count) noexcept {
     if (to != domain) homes.leave_domain(domain, counters.read(observe::event::home), domain_count);
     domain = to;
+    domain_for_reports.store(to, sync::relaxed);
   }
 
   /// A pseudo-random number below `bound` (> 0); xorshift, per thread.
