@@ -87,11 +87,15 @@ void resource_manager::allot() noexcept {
   take_newcomers();
   const std::vector<arena*> served_before = std::exchange(served_, {});
   ++allotment_;
-  const unsigned allowed = allowed_workers_.load(sync::relaxed);
-  // Where none is allowed, an arena with enqueued tasks gets one all the same.
-  pool_of_workers pool{std::max(1U, allowed), std::vector<int>(domain_count_, 0), {}, allowed == 0, false};
-  for (unsigned i = 0; i < pool.left && i < domain_of_worker_.size(); ++i) {
+  // Where none is left, an arena with enqueued tasks gets one all the same.
+  const unsigned allottable = allottable_workers_.load(sync::relaxed);
+  pool_of_workers pool{std::max(1U, allottable), std::vector<int>(domain_count_, 0), {}, allottable == 0, false};
+  const unsigned allowed = std::max(1U, allowed_workers_.load(sync::relaxed));
+  for (unsigned i = 0; i < allowed && i < domain_of_worker_.size(); ++i) {
     ++pool.left_by_domain[domain_of_worker_[i]];
+  }
+  for (unsigned d = 0; d < domain_count_ && !pool.only_mandatory; ++d) {
+    pool.left_by_domain[d] -= static_cast<int>(leases_.leased()[d]);  // below 0: the limit fell under the leases [A13]
   }
   pool.dealt_by_domain = pool.left_by_domain;
   unsigned crowded = level_count;
@@ -150,7 +154,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
     }
     portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
     for (unsigned d = 0; d < domain_count_; ++d) {
-      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] == 0);
+      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] <= 0);
     }
     if (!has_more) {
       keep_workers(p, pool);
