@@ -279,6 +279,18 @@ TEST(allotment, a_task_enqueued_before_the_limit_fell_to_one_runs) {
   });
 }
 
+TEST(allotment, where_no_worker_is_allowed_an_enqueued_task_gets_one_of_any_domain) {
+  in_own_process(two_by_four, [] {
+    const auto none = threads(1);
+    for (int round = 0; round < 200; ++round) {
+      tbb::task_arena arena(on_node(round % 2), 0U);
+      sync::atomic<bool> ran{false};
+      arena.enqueue([&] { ran.store(true, sync::release); });
+      await("a task enqueued for one node", [&] { return ran.load(sync::acquire); });
+    }
+  });
+}
+
 TEST(allotment, of_limits_changed_by_several_threads_the_last_holds) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(9);
