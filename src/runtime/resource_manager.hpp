@@ -190,6 +190,7 @@ class resource_manager {
   void keep_workers(portion& p, pool_of_workers& pool) const noexcept;
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;
   void share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept;
+  void even_out(std::vector<portion>& portions) const noexcept;
   void settle(const portion& p) noexcept;
   void look_again_at_cut() noexcept;
   void call_for(const std::vector<arena*>& grown) noexcept;

@@ -124,27 +124,6 @@ TEST(mailbox_idle, ours_gives_it_to_the_thread_that_idles) {
   EXPECT_EQ(report.number("revokes"), 0U);
 }
 
-/// One task for each domain, and a creator that takes none, while another arena comes and goes: with one worker left, all
-/// are taken.
-TEST(mailbox_idle, no_affinitized_task_waits_while_arenas_come_and_go) {
-  in_own_process(homing::testing::on_machine("node:4 core:1 pu:1"), [] {
-    const auto limit = threads(5);
-    tbb::task_arena arena(5, 1U);
-    for (int round = 0; round < 300; ++round) {
-      const homing::testing::busy_arena contender(4, 0U);
-      arena.execute([&] {
-        sync::atomic<unsigned> ran{0};
-        homing::task_group group;
-        for (unsigned d = 0; d < 4; ++d) {
-          group.run(homing::on(d), [&] { ran.fetch_add(1, sync::release); });
-        }
-        await("tasks for all domains", [&] { return ran.load(sync::acquire) == 4; });
-        static_cast<void>(group.wait());
-      });
-    }
-  });
-}
-
 TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {
   in_own_process(two_domains("TBB"), [] {
     EXPECT_EQ(homing::scheduler::resource_manager::current().mailbox_idle(), homing::scheduler::idle_rule::homing);
