@@ -6,7 +6,7 @@
 ///
 /// While a lease lives, TBB's arenas on our libtbb.so.12 are allotted as many fewer workers, domain by domain; when it ends
 /// they get them back. On another libtbb.so.12, or with none, a lease grants all that it is asked for, and is_managed() is
-/// false. <homing/openmp_lease.hpp> runs OpenMP regions on a lease.
+/// false. It need not be the lessee who uses TBB. <homing/openmp_lease.hpp> runs OpenMP regions on a lease.
 ///
 /// Needs linking to libhoming, and no TBB.
 /// Source: TBB-NUMA 3.4 and figure 4(b) (an OpenMP runtime that is registered with the RML), 4.2.
@@ -47,8 +47,8 @@ using detail::lease_source;
 /// Ownership: ends with the object, on any thread. In the child of a fork, a lease of before the fork is nothing: one
 ///            thread. It survives tbb::finalize(), which it does not hold up.
 /// Threads:   made, ended, and used for different leases by any; of one lease, const calls by any at once.
-/// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is not, is a
-///            programmer's error.
+/// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is not,
+///            is a programmer's error.
 /// Protocol:  docs/protocols/arena.md [A13].
 class [[nodiscard]] lease {
  public:
@@ -140,7 +140,7 @@ class [[nodiscard]] lease {
         own_ = domain_index{own};
       }
     } else if (number_ == unmanaged) {
-      grant_all();
+      take();  // somebody may have loaded a scheduler since
     }
   }
   /// Gives the threads back now; they must not run any more.
@@ -163,7 +163,8 @@ class [[nodiscard]] lease {
   }
   void take() {
     detail::expects(wanted_ != 0, "lease", "no thread asked for; the calling one is part of the lease");
-    if (const detail::tasks_door* const door = detail::lease_door()) {
+    const detail::tasks_door* const door = detail::lease_door();
+    if (door != nullptr && door->domain_count == domains_) {
       std::uint32_t own = 0;
       number_ = door->take_lease(wanted_, from_, may_come_from_.get(), granted_.get(), &own);
       own_ = domain_index{own};

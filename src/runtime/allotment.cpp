@@ -259,8 +259,8 @@ void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers
   }
 }
 
-// Each took its odd worker where it had one already, and the last may be left with two more of one domain than of another. It
-// swaps with one that is as well off either way. (TBB-NUMA 4.2)
+// Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
+// another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
 void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
   // Of a move of one worker: workers a CPU there before it, less workers a CPU here after it; times CPUs, so only its sign.
   const auto gain = [&](const portion& p, unsigned from, unsigned to) {

@@ -173,7 +173,8 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   if (affinity >= first_domain_slot) {
     const unsigned d = affinity - first_domain_slot;
     arena_domain& home = domains_[d];
-    if (manager_.mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
+    if (manager_.mailbox_idle() == idle_rule::homing &&
+        home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
         home.searchers.load(sync::relaxed) == 0 && busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }

@@ -101,19 +101,20 @@ task* take_queued(thread_state& t, patience p) {
   return found;
 }
 
-/// Upstream's rule: a mailbox is idle when its threads look for work, or have left the arena.
-bool is_idle_as_upstream(arena& a, slot_id affinity) noexcept {
+/// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
+bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
+  arena& a = *t.in;
   if (affinity < a.slot_count()) {
-    return a.slot(affinity).hungry.load(sync::relaxed) || !a.slot(affinity).occupied.load(sync::relaxed);
+    const arena_slot& slot = a.slot(affinity);
+    return affinity != t.slot_number && (slot.hungry.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
   }
   const unsigned home = a.home_of(affinity);
-  const arena_domain& d = a.domain(home);
-  if (d.searchers.load(sync::relaxed) > 0) {
-    return true;
+  if (home == t.domain) {
+    return false;
   }
   for (unsigned i = 0; i < a.slot_count(); ++i) {
     if (a.slot(i).occupied.load(sync::relaxed) && a.slot(i).domain.load(sync::relaxed) == home) {
-      return false;
+      return a.domain(home).searchers.load(sync::relaxed) > 0;
     }
   }
   return true;
@@ -126,7 +127,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   arena& a = *t.in;
   if (__builtin_expect(a.manager().mailbox_idle() == idle_rule::tbb, false)) {
     // [M9] Only while its creator is there to take it back.
-    return victim.occupied.load(sync::relaxed) && is_idle_as_upstream(a, affinity);
+    return victim.occupied.load(sync::relaxed) && is_idle_as_upstream(t, affinity);
   }
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);

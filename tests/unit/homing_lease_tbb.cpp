@@ -1,5 +1,5 @@
-// Leases by their public face, the same program on ours and on stock oneTBB: what they promise where threads are managed, and
-// where nobody manages them; loops and enqueued tasks go on meanwhile.
+// Leases by their public face, the same program on ours and on stock oneTBB: what they promise where threads are managed,
+// and where nobody manages them; loops and enqueued tasks go on meanwhile.
 #include <homing/lease.hpp>
 #include <homing/tasks.hpp>
 
@@ -78,6 +78,28 @@ TEST(lease, one_thread_is_always_granted) {
     all.renew();
     EXPECT_EQ(all.threads(), 1U) << "an ended lease stays ended";
     EXPECT_FALSE(all.is_managed());
+  });
+}
+
+/// The code of docs/guide/compose.md.
+TEST(guide, threads_of_your_own) {
+  in_own_process(four_by_two, [] {
+    const auto limit = ::threads(8);
+    std::atomic<unsigned> worked{0};
+    const auto work = [&] { worked.fetch_add(1); };
+    const homing::topology::snapshot machine = homing::topology::current();
+    {
+      const homing::lease threads(4);  // up to 4, this one included
+      std::vector<std::jthread> pool;
+      for (std::uint32_t i = 1; i < threads.threads(); ++i) {
+        pool.emplace_back([&, i] {
+          const homing::topology::bound_thread stay(machine, threads.domain_of(i));
+          work();
+        });
+      }
+      work();
+    }
+    EXPECT_EQ(worked.load(), 4U);
   });
 }
 

@@ -28,8 +28,8 @@ using homing::testing::threads;
 int total(const counts& c) { return std::accumulate(c.begin(), c.end(), 0); }
 int unevenness(const counts& c) { return *std::max_element(c.begin(), c.end()) - *std::min_element(c.begin(), c.end()); }
 
-/// As long as there are enough workers, each has some of every domain, and no domain has two more than another. (For a moment,
-/// an arena whose tasks have all been taken keeps the workers that run them, wherever they are.)
+/// As long as there are enough workers, each has some of every domain, and no domain has two more than another. (For a
+/// moment, an arena whose tasks have all been taken keeps the workers that run them, wherever they are.)
 TEST(composability, two_three_and_four_arenas_of_any_sizes_are_spread) {
   in_own_process(on_machine("node:2 core:8 pu:1"), [] {
     const auto limit = threads(17);

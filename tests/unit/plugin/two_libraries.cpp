@@ -2,6 +2,7 @@
 // whoever of them comes and goes, and each finds the scheduler's addresses by itself.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <homing/lease.hpp>
 
 #include <vector>
 
@@ -81,6 +82,28 @@ TEST(two_libraries, keep_threads_of_four_domains) {
     first.stop();
     second.expect({2, 2, 2, 2});
     second.stop();
+  });
+}
+
+/// The program's own threads are the third party.
+TEST(two_libraries, lend_threads_to_a_program_without_tbb) {
+  homing::testing::in_own_process(homing::testing::on_machine("node:2 core:4 pu:1"), [] {
+    homing::lease early(4);
+    EXPECT_FALSE(early.is_managed()) << "no library has brought a scheduler yet";
+    const library first(HOMING_TEST_LIBRARY_FIRST);
+    first.start(8);
+    first.expect({4, 4});
+    {
+      const homing::lease five(5);
+      EXPECT_TRUE(five.is_managed());
+      EXPECT_EQ(five.threads(), 5U);
+      first.expect({2, 2});
+    }
+    first.expect({4, 4});
+    early.renew();
+    EXPECT_TRUE(early.is_managed());
+    early.end();
+    first.stop();
   });
 }
 
