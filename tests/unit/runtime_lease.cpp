@@ -180,6 +180,18 @@ TEST(lease, of_all_does_not_stop_enqueued_tasks) {
   });
 }
 
+/// An arena that is restricted to a domain whose workers are all leased gets workers of others: constraints are about speed.
+TEST(lease, of_all_of_a_domain_does_not_stop_an_arena_that_is_restricted_to_it) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    const lease there(lease::all, homing::domain_set{second});
+    tbb::task_arena arena(homing::testing::on_node(1), 0U);
+    sync::atomic<bool> ran{false};
+    arena.enqueue([&] { ran.store(true, sync::release); });
+    await("a task enqueued for the leased domain", [&] { return ran.load(sync::acquire); });
+  });
+}
+
 TEST(lease, of_named_domains) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(9);
