@@ -87,11 +87,15 @@ void resource_manager::allot() noexcept {
   take_newcomers();
   const std::vector<arena*> served_before = std::exchange(served_, {});
   ++allotment_;
-  const unsigned allowed = allowed_workers_.load(sync::relaxed);
-  // Where none is allowed, an arena with enqueued tasks gets one all the same.
-  pool_of_workers pool{std::max(1U, allowed), std::vector<int>(domain_count_, 0), {}, allowed == 0, false};
-  for (unsigned i = 0; i < pool.left && i < domain_of_worker_.size(); ++i) {
+  // Where none is left, an arena with enqueued tasks gets one all the same.
+  const unsigned allottable = allottable_workers_.load(sync::relaxed);
+  pool_of_workers pool{std::max(1U, allottable), std::vector<int>(domain_count_, 0), {}, allottable == 0, false};
+  const unsigned allowed = std::max(1U, allowed_workers_.load(sync::relaxed));
+  for (unsigned i = 0; i < allowed && i < domain_of_worker_.size(); ++i) {
     ++pool.left_by_domain[domain_of_worker_[i]];
+  }
+  for (unsigned d = 0; d < domain_count_ && !pool.only_mandatory; ++d) {
+    pool.left_by_domain[d] -= static_cast<int>(leases_.leased()[d]);  // below 0: the limit fell under the leases [A13]
   }
   pool.dealt_by_domain = pool.left_by_domain;
   unsigned crowded = level_count;
@@ -150,7 +154,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
     }
     portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
     for (unsigned d = 0; d < domain_count_; ++d) {
-      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] == 0);
+      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] <= 0);
     }
     if (!has_more) {
       keep_workers(p, pool);
@@ -178,6 +182,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
     }
   }
   share_out(portions, pool);
+  even_out(portions);
   for (const portion& p : portions) {
     pool.unmet = pool.unmet || p.given < p.wanted;
     settle(p);
@@ -251,6 +256,34 @@ void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers
   }
   for (portion& p : portions) {
     give(p, pool.left, pool);  // what others could not use, since their domains had no more
+  }
+}
+
+// Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
+// another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
+void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
+  // Of a move of one worker: workers a CPU there before it, less workers a CPU here after it; times CPUs, so only its sign.
+  const auto gain = [&](const portion& p, unsigned from, unsigned to) {
+    const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
+    return static_cast<std::int64_t>(p.by_domain[from]) * cpus[to] -
+           static_cast<std::int64_t>(p.by_domain[to] + 1) * cpus[from];
+  };
+  const auto may_move = [&](const portion& p, unsigned from, unsigned to) {
+    return !p.cut && p.by_domain[from] > 0 && p.of->allowed_by_domain_[to] != 0;
+  };
+  for (portion& p : portions) {
+    for (unsigned from = 0; from < domain_count_; ++from) {
+      for (unsigned to = 0; to < domain_count_; ++to) {
+        for (auto q = portions.begin(); q != portions.end() && may_move(p, from, to) && gain(p, from, to) > 0; ++q) {
+          if (&*q != &p && may_move(*q, to, from) && gain(*q, to, from) >= 0) {
+            --p.by_domain[from];
+            ++p.by_domain[to];
+            --q->by_domain[to];
+            ++q->by_domain[from];
+          }
+        }
+      }
+    }
   }
 }
 

@@ -173,7 +173,8 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   if (affinity >= first_domain_slot) {
     const unsigned d = affinity - first_domain_slot;
     arena_domain& home = domains_[d];
-    if (home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
+    if (manager_.mailbox_idle() == idle_rule::homing &&
+        home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
         home.searchers.load(sync::relaxed) == 0 && busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }
@@ -410,7 +411,7 @@ void arena::enqueue(task& t, unsigned home_or_none) {
     domains_[home_or_none].queue.push(t);
   }
   sync::light_fence();  // the push before the look at mandatory_; partner: a leaving worker's heavy fence [A3]
-  if ((max_workers_ == 0 || manager_.allowed_workers() == 0) && slot_count_ > reserved_slots_ &&
+  if ((max_workers_ == 0 || manager_.allottable_workers() == 0) && slot_count_ > reserved_slots_ &&
       !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
     busy_.store(true, sync::seq_cst);
     manager_.demand_rose(*this);

@@ -51,7 +51,11 @@ resource_manager::resource_manager()
           "HOMING_STEAL",
           {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},
           steal_policy::near)),
-      domains_(std::make_unique<domain_state[]>(domain_count_)) {
+      mailbox_idle_(platform::env_choice<idle_rule>("HOMING_MAILBOX_IDLE",
+                                                    {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}},
+                                                    idle_rule::homing)),
+      domains_(std::make_unique<domain_state[]>(domain_count_)),
+      leases_(domain_count_) {
   for (const topology::domain& d : machine_.domains()) {
     has_l3_groups_ = has_l3_groups_ || d.l3_groups.size() > 1;
   }
@@ -152,12 +156,18 @@ void resource_manager::obey_limit() noexcept {
     allowed_workers_.store(static_cast<unsigned>(threads - 1), sync::relaxed);
     deal(std::max(static_cast<unsigned>(threads - 1), 1U));  // one more than none: mandatory concurrency
     count_makeable();
-    // [A12] The limit is out before the look at the enqueued tasks; partner: an enqueue, then the look at the limit.
-    sync::heavy_fence();
-    allot();  // now: what the caller spawns next finds the new limit in force
+    allot_to_all();  // now: what the caller spawns next finds the new limit in force
     grown = std::exchange(grown_, {});
   }
   call_for(grown);
+}
+
+void resource_manager::allot_to_all() noexcept {
+  const unsigned allowed = allowed_workers_.load(sync::relaxed);
+  allottable_workers_.store(allowed - std::min(allowed, leases_.leased_total()), sync::relaxed);
+  // [A12] The limit is out before the look at the enqueued tasks; partner: an enqueue, then the look at the limit.
+  sync::heavy_fence();
+  allot();
 }
 
 void resource_manager::count_makeable() noexcept {

@@ -15,9 +15,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "platform/id_set.hpp"
+#include "runtime/lease_book.hpp"
 #include "runtime/thread_state.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
@@ -29,6 +32,10 @@ class arena;
 
 /// How far a thief goes: HOMING_STEAL.
 enum class steal_policy : std::uint8_t { near, random, domain };
+
+/// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9, or as upstream does also while
+/// nobody is there to take it.
+enum class idle_rule : std::uint8_t { homing, tbb };
 
 /// A worker thread as the manager sees it. Never freed.
 struct worker {
@@ -56,6 +63,7 @@ class resource_manager {
   [[nodiscard]] const topology::machine& machine() const noexcept { return machine_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
+  [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
 
   /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
@@ -87,8 +95,19 @@ class resource_manager {
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
+  /// Of these, those that arenas may have: the others are leased. With none, enqueued tasks still get one.
+  [[nodiscard]] unsigned allottable_workers() const noexcept { return allottable_workers_.load(sync::relaxed); }
   /// Obeys the limit that global_control sets now, whoever changed it.
   void obey_limit() noexcept;
+
+  // Leases, leasing.cpp: by number; a number of before a fork means nothing here. None waits for a worker. [A13]
+  /// The new lease's number and workers. Errors: std::bad_alloc.
+  [[nodiscard]] std::pair<std::uint64_t, domain_counts> take_lease(const lease_wish& wish, const lessee& who);
+  /// Deals anew: its workers. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<domain_counts> renew_lease(std::uint64_t number, const lessee& who);
+  void end_lease(std::uint64_t number) noexcept;
+  /// True while some arena has more workers of some domain than it is allotted.
+  [[nodiscard]] std::optional<bool> is_crowded(std::uint64_t number) noexcept;
 
   /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
   void stop_workers() noexcept;
@@ -129,6 +148,8 @@ class resource_manager {
   worker* pop_idle(unsigned domain) noexcept;
   bool make_worker(unsigned domain, arena& a) noexcept;
   void deal(unsigned count);
+  void allot_to_all() noexcept;
+  [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
@@ -169,6 +190,7 @@ class resource_manager {
   void keep_workers(portion& p, pool_of_workers& pool) const noexcept;
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;
   void share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept;
+  void even_out(std::vector<portion>& portions) const noexcept;
   void settle(const portion& p) noexcept;
   void look_again_at_cut() noexcept;
   void call_for(const std::vector<arena*>& grown) noexcept;
@@ -178,6 +200,7 @@ class resource_manager {
   const unsigned domain_count_;
   const unsigned default_concurrency_;
   const steal_policy steal_;
+  const idle_rule mailbox_idle_;
   bool has_l3_groups_ = false;
   std::vector<std::uint16_t> domain_of_worker_;  ///< the deal, by worker index
   std::unique_ptr<domain_state[]> domains_;
@@ -185,6 +208,7 @@ class resource_manager {
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allowed_workers_{0};
+  sync::atomic<unsigned> allottable_workers_{0};  ///< allowed and not leased; written under lock_
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
@@ -192,6 +216,7 @@ class resource_manager {
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
+  lease_book leases_;
   std::mutex stop_lock_;  ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   arena* first_arena_ = nullptr;

@@ -101,11 +101,34 @@ task* take_queued(thread_state& t, patience p) {
   return found;
 }
 
-/// Whether a thief leaves an affinitized task for the threads of its home: figure 9's test, and while it has patience, also
-/// if they are there and busy. A thief would otherwise take the oldest task, whosesoever, before the one of its own domain
-/// behind it.
-bool leave_for_home(thread_state& t, slot_id affinity, patience p) noexcept {
+/// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
+bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   arena& a = *t.in;
+  if (affinity < a.slot_count()) {
+    const arena_slot& slot = a.slot(affinity);
+    return affinity != t.slot_number && (slot.hungry.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
+  }
+  const unsigned home = a.home_of(affinity);
+  if (home == t.domain) {
+    return false;
+  }
+  for (unsigned i = 0; i < a.slot_count(); ++i) {
+    if (a.slot(i).occupied.load(sync::relaxed) && a.slot(i).domain.load(sync::relaxed) == home) {
+      return a.domain(home).searchers.load(sync::relaxed) > 0;
+    }
+  }
+  return true;
+}
+
+/// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and while it
+/// has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever, before the one
+/// of its own domain behind it.
+bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
+  arena& a = *t.in;
+  if (__builtin_expect(a.manager().mailbox_idle() == idle_rule::tbb, false)) {
+    // [M9] Only while its creator is there to take it back.
+    return victim.occupied.load(sync::relaxed) && is_idle_as_upstream(t, affinity);
+  }
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
@@ -127,7 +150,7 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
         return false;
       }
       const slot_id affinity = tag_affinity(tag);
-      if (affinity != no_slot && leave_for_home(t, affinity, p)) {
+      if (affinity != no_slot && leave_for_home(t, slot, affinity, p)) {
         t.counters.add(event::bypass);
         return false;
       }

@@ -2,6 +2,8 @@
 #include <homing/detail/tasks_door.hpp>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
+
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
@@ -52,11 +54,61 @@ void initialize_in(void* user, std::uint32_t domain) {
   t.domain_of_next_arena = -1;
 }
 
+lessee asking_thread() {
+  const thread_state& t = this_thread();
+  return {current_domain(), t.kind == thread_kind::worker};
+}
+
+void tell(const domain_counts& workers, const lessee& who, std::uint32_t* granted, std::uint32_t* own_domain) noexcept {
+  std::copy(workers.begin(), workers.end(), granted);
+  ++granted[who.domain];
+  *own_domain = who.domain;
+}
+
+std::uint64_t take_lease(std::uint32_t threads_max, homing::detail::lease_source from, const bool* domains,
+                         std::uint32_t* granted, std::uint32_t* own_domain) {
+  resource_manager& manager = resource_manager::current();
+  lease_wish wish;
+  wish.workers_max = threads_max - 1;
+  wish.from = from == homing::detail::lease_source::idle ? lease_wish::source::idle : lease_wish::source::any;
+  wish.domains.assign(domains, domains + manager.domain_count());
+  const lessee who = asking_thread();
+  const auto [number, workers] = manager.take_lease(wish, who);
+  tell(workers, who, granted, own_domain);
+  return number;
+}
+
+bool renew_lease(std::uint64_t lease, std::uint32_t* granted, std::uint32_t* own_domain) {
+  const lessee who = asking_thread();
+  const auto workers = resource_manager::current().renew_lease(lease, who);
+  if (workers) {
+    tell(*workers, who, granted, own_domain);
+  }
+  return workers.has_value();
+}
+
+void end_lease(std::uint64_t lease) noexcept { resource_manager::current().end_lease(lease); }
+
+homing::detail::lease_state state_of_lease(std::uint64_t lease) noexcept {
+  using state = homing::detail::lease_state;
+  const auto crowded = resource_manager::current().is_crowded(lease);
+  return !crowded ? state::none : *crowded ? state::crowded : state::clear;
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_door* homing_tasks_door() {
-  static const homing::detail::tasks_door table{sizeof table,    resource_manager::current().domain_count(),
-                                                first_domain_slot, &current_domain, &detach, &enqueue,
-                                                &initialize_in,   &move_to};
+  static const homing::detail::tasks_door table{.size_bytes = sizeof table,
+                                                .domain_count = resource_manager::current().domain_count(),
+                                                .first_address = first_domain_slot,
+                                                .current_domain = &current_domain,
+                                                .detach = &detach,
+                                                .enqueue = &enqueue,
+                                                .initialize_in = &initialize_in,
+                                                .move_to = &move_to,
+                                                .take_lease = &take_lease,
+                                                .renew_lease = &renew_lease,
+                                                .end_lease = &end_lease,
+                                                .state_of_lease = &state_of_lease};
   return &table;
 }

@@ -6,10 +6,16 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace homing::detail {
+
+/// Out of which threads a lease is granted: all that there are, or those that no arena uses.
+enum class lease_source : std::uint32_t { any, idle };
+/// `none`: ended, or made before a fork. `crowded`: some worker of an arena is yet to leave.
+enum class lease_state : std::uint32_t { none, crowded, clear };
 
 /// Grows at its end only. Pointers are untyped because this file knows no TBB: tasks are d1::task, contexts
 /// d1::task_group_context, arenas d1::task_arena_base.
@@ -28,24 +34,55 @@ struct tasks_door {
   void (*initialize_in)(void* arena, std::uint32_t domain);
   /// The calling thread counts as one of that domain from now on. Returns what it was, for the call that ends it.
   std::uint32_t (*move_to)(std::uint32_t domain) noexcept;
+  /// A lease of up to `threads_max` threads, the calling one included; `domains` says for each whether they may come from
+  /// it. Returns its number, never 0, and in `granted` the threads of each domain, the calling
+  /// one in `own_domain`. Errors: std::bad_alloc.
+  std::uint64_t (*take_lease)(std::uint32_t threads_max, lease_source from, const bool* domains, std::uint32_t* granted,
+                              std::uint32_t* own_domain);
+  /// Asks again. False, and nothing else, if this process has no such lease. Errors: std::bad_alloc.
+  bool (*renew_lease)(std::uint64_t lease, std::uint32_t* granted, std::uint32_t* own_domain);
+  void (*end_lease)(std::uint64_t lease) noexcept;
+  lease_state (*state_of_lease)(std::uint64_t lease) noexcept;
 };
+
+/// What every library that has the door offers; what came later is asked for by a function of its own.
+inline constexpr std::size_t first_tasks_door_bytes = offsetof(tasks_door, take_lease);
 
 /// In what move_to() returns and takes: the domain is the thread's for good, not only where it was last seen.
 inline constexpr std::uint32_t domain_is_fixed = std::uint32_t{1} << 31;
 
 /// The name of the function that returns the table.
 inline constexpr const char* tasks_door_name = "homing_tasks_door";
+using tasks_door_opener = const tasks_door* (*)();
 
 /// Null if the process runs on another libtbb.so.12 than ours.
 [[nodiscard]] inline const tasks_door* door() noexcept {
   static const tasks_door* const found = [] {
-    using opener = const tasks_door* (*)();
     // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
-    const auto open = reinterpret_cast<opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
+    const auto open = reinterpret_cast<tasks_door_opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
     const tasks_door* table = open == nullptr ? nullptr : open();
-    return table != nullptr && table->size_bytes >= sizeof(tasks_door) ? table : nullptr;
+    return table != nullptr && table->size_bytes >= first_tasks_door_bytes ? table : nullptr;
   }();
   return found;
+}
+
+/// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others use:
+/// whoever takes a lease need not have TBB itself.
+[[nodiscard]] inline const tasks_door* lease_door() noexcept {
+  static std::atomic<const tasks_door*> known{nullptr};
+  constexpr std::size_t needed_bytes = offsetof(tasks_door, state_of_lease) + sizeof(tasks_door::state_of_lease);
+  const tasks_door* table = known.load(std::memory_order_acquire);
+  if (table != nullptr) return table;
+  void* const library = dlopen("libtbb.so.12", RTLD_LAZY | RTLD_NOLOAD);
+  table = door();
+  if (table == nullptr && library != nullptr) {
+    const auto open = reinterpret_cast<tasks_door_opener>(dlsym(library, tasks_door_name));
+    table = open == nullptr ? nullptr : open();
+  }
+  if (library != nullptr) dlclose(library);  // ours is never unloaded
+  if (table == nullptr || table->size_bytes < needed_bytes) return nullptr;
+  known.store(table, std::memory_order_release);
+  return table;
 }
 
 }  // namespace homing::detail

@@ -1,0 +1,89 @@
+/// Leases: the manager allots as many fewer workers, domain by domain, while an application's own threads do their work.
+///
+/// Protocol: docs/protocols/arena.md [A13].
+#include <algorithm>
+#include <utility>
+
+#include "runtime/arena.hpp"
+#include "runtime/resource_manager.hpp"
+
+namespace homing::scheduler {
+
+worker_supply resource_manager::supply() const {
+  worker_supply result{domain_counts(domain_count_, 0), domain_counts(domain_count_, 0), domain_counts(domain_count_, 0)};
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    result.cpus[d] = static_cast<std::uint32_t>(machine_.domains()[d].cpus.size());
+  }
+  const unsigned allowed = allowed_workers_.load(sync::relaxed);
+  for (unsigned i = 0; i < allowed && i < domain_of_worker_.size(); ++i) {
+    ++result.allowed[domain_of_worker_[i]];
+  }
+  for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      result.active[d] += static_cast<std::uint32_t>(std::max(0, a->domains_[d].active.load(sync::relaxed)));
+    }
+  }
+  return result;
+}
+
+std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease_wish& wish, const lessee& who) {
+  std::pair<std::uint64_t, domain_counts> result;
+  std::vector<arena*> grown;
+  {
+    const holder hold(*this);
+    result.second.reserve(domain_count_);
+    result.first = leases_.take(wish, who, supply());
+    result.second = *leases_.find(result.first);
+    allot_to_all();
+    grown = std::exchange(grown_, {});
+  }
+  call_for(grown);
+  return result;
+}
+
+std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number, const lessee& who) {
+  std::optional<domain_counts> result;
+  std::vector<arena*> grown;
+  {
+    const holder hold(*this);
+    result.emplace().reserve(domain_count_);
+    if (!leases_.renew(number, who, supply())) {
+      return std::nullopt;
+    }
+    result = *leases_.find(number);
+    allot_to_all();
+    grown = std::exchange(grown_, {});
+  }
+  call_for(grown);
+  return result;
+}
+
+void resource_manager::end_lease(std::uint64_t number) noexcept {
+  std::vector<arena*> grown;
+  {
+    const holder hold(*this);
+    if (!leases_.end(number)) {
+      return;
+    }
+    allot_to_all();
+    grown = std::exchange(grown_, {});
+  }
+  call_for(grown);
+}
+
+std::optional<bool> resource_manager::is_crowded(std::uint64_t number) noexcept {
+  const holder hold(*this);
+  if (leases_.find(number) == nullptr) {
+    return std::nullopt;
+  }
+  for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      if (a->domains_[d].active.load(sync::relaxed) > a->domains_[d].allotted.load(sync::relaxed)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace homing::scheduler
