@@ -168,7 +168,7 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
 }  // namespace detail
 
 /// As tbb::parallel_for(range, body, context); `how` is a distribution over the range's index space, or any of oneTBB's
-/// partitioners, so that one call serves both.
+/// partitioners, so that one call serves both; a homing::schedule holds either.
 ///
 /// With a distribution, body gets subranges that have one home each. The range's values are positions in the distribution:
 /// integers, not negative; those beyond it, or that it gives no home to, run anywhere. Body, range and distribution are
@@ -186,6 +186,9 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
     } else {
       detail::run_loop(range, body, how, context);
     }
+  } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
+    static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
+    how.choose([&](auto&& chosen) { parallel_for(range, body, chosen, context); });
   } else {
     tbb::parallel_for(range, body, how, context);
   }
