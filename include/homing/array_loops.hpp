@@ -10,7 +10,8 @@
 ///   its index and it               body(i, T&), body(i, j, T&), body(i, j, k, T&)
 ///   a run of elements              body(i, ..., std::span<T>): the first one's index, and elements of one home side by
 ///                                  side along the last dimension: what compilers vectorise best
-/// and in a reduction the value so far behind it, and returns the next. Who needs more has the range and the distribution:
+/// and in a reduction the value so far behind it, and returns the next. Where nothing is addressed (one domain, another
+/// libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more has the range and the distribution:
 /// parallel_for(range, body, x.distribution()).
 #pragma once
 
