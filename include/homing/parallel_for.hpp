@@ -70,6 +70,10 @@ class loop_task final : public d1::task {
   d1::small_object_allocator allocator_;
 };
 
+inline void expect_domain(domain_index home) noexcept {
+  expects(to_index(home) < domain_count(), "parallel_for", "there is no such domain; see homing::domain_count()");
+}
+
 /// All pieces of one home inside an interval, for distributions with more pieces than a task each is worth.
 template <class Range, class Body, class Dist>
 class scattered_loop {
@@ -79,6 +83,7 @@ class scattered_loop {
   void operator()(const tbb::blocked_range<std::size_t>& positions) const {
     for (std::size_t at = positions.begin(); at < positions.end();) {
       const piece p = run_at(dist_, at, positions.end());
+      if (!home_ && p.home) expect_domain(*p.home);  // or nobody would do it
       if (p.home == home_) body_(loop_space<Range>::part(of_, interval(at, p.last)));
       at = p.last;
     }
@@ -121,7 +126,9 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
     bodies.emplace_back(range, body, dist, domain_index{d});
     parts.push_back({positions(all.first[0], reach), on(d)});
   }
-  if constexpr (!enumerable_distribution<Dist>) {
+  if constexpr (std::same_as<Dist, regular_distribution<1>>) {
+    for (std::uint32_t i = 0; i < dist.domains().size(); ++i) expect_domain(dist.domains()[i]);
+  } else {  // what has no home
     bodies.emplace_back(range, body, dist, std::nullopt);
     parts.push_back({positions(all.first[0], reach), place()});
   }
@@ -161,7 +168,7 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
 }  // namespace detail
 
 /// As tbb::parallel_for(range, body, context); `how` is a distribution over the range's index space, or any of oneTBB's
-/// partitioners, so that one call serves both.
+/// partitioners, so that one call serves both; a homing::schedule holds either.
 ///
 /// With a distribution, body gets subranges that have one home each. The range's values are positions in the distribution:
 /// integers, not negative; those beyond it, or that it gives no home to, run anywhere. Body, range and distribution are
@@ -179,6 +186,9 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
     } else {
       detail::run_loop(range, body, how, context);
     }
+  } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
+    static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
+    how.choose([&](auto&& chosen) { parallel_for(range, body, chosen, context); });
   } else {
     tbb::parallel_for(range, body, how, context);
   }

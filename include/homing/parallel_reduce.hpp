@@ -59,9 +59,9 @@ template <class Range, class Value, class Body, class Reduction>
 }  // namespace detail
 
 /// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
-/// space or any of oneTBB's partitioners. With a distribution, body gets subranges with one home each, and the results are
-/// joined in the order of the range. Memory: a Value for each part, four for each thread and one for each piece at least;
-/// so no distribution with very many pieces (cyclic).
+/// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home each,
+/// and the results are joined in the order of the range. Memory: a Value for each part, four for each thread and one for
+/// each piece at least; so no distribution with very many pieces (cyclic).
 ///
 /// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.
 template <class Range, class Value, class Body, class Reduction, class How>
@@ -73,6 +73,11 @@ template <class Range, class Value, class Body, class Reduction, class How>
     const std::size_t points = detail::points_in(detail::loop_space<Range>::box_of(range));
     const auto parts = detail::reduction_parts(range, how, detail::points_a_task(points));
     return detail::reduce_parts(parts, identity, body, reduction, context);
+  } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
+    static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
+    return how.choose([&](auto&& chosen) -> Value {
+      return parallel_reduce(range, identity, body, reduction, chosen, context);
+    });
   } else {
     return tbb::parallel_reduce(range, identity, body, reduction, how, context);
   }

@@ -38,11 +38,14 @@ class kernel_space final : public address_space {
   void touch(address page) noexcept override { *static_cast<volatile char*>(pointer(page)) = 0; }
 };
 
+address_space* stand_in = nullptr;
+
 }  // namespace
 
 address_space& kernel_address_space() noexcept {
   static kernel_space space;
-  return space;
+  return stand_in != nullptr ? *stand_in : space;
 }
+void stand_in_for_address_space(address_space* other) noexcept { stand_in = other; }
 
 }  // namespace homing::platform

@@ -33,5 +33,7 @@ class address_space {
 
 /// This process's.
 [[nodiscard]] address_space& kernel_address_space() noexcept;
+/// For tests: what kernel_address_space() gives from now on; null: the system's again. Nobody else calls it meanwhile.
+void stand_in_for_address_space(address_space* other) noexcept;
 
 }  // namespace homing::platform

@@ -63,5 +63,7 @@ class page_calls {
 
 /// This system's kernel.
 [[nodiscard]] page_calls& kernel_page_calls() noexcept;
+/// For tests: what kernel_page_calls() gives from now on; null: the system's again. Nobody else calls it meanwhile.
+void stand_in_for_page_calls(page_calls* other) noexcept;
 
 }  // namespace homing::platform

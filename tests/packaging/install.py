@@ -28,8 +28,12 @@ def check(condition: bool, what: str) -> None:
 def consume(prefix: Path, work: Path, tbb_include: str, with_tbb: bool) -> None:
     programs = ["uses_homing"] + (["uses_tbb"] if with_tbb else [])
     run("cmake", "-S", HERE / "consumer", "-B", work / "cmake", f"-DCMAKE_PREFIX_PATH={prefix}",
-        f"-DHOMING_TBB_INCLUDE={tbb_include}", f"-DWITH_TBB={'ON' if with_tbb else 'OFF'}")
+        f"-DHOMING_TBB_INCLUDE={tbb_include}", f"-DWITH_TBB={'ON' if with_tbb else 'OFF'}",
+        f"-DEXAMPLE={HERE.parents[1] / 'examples/figure8_addressed_loop.cpp'}")
     run("cmake", "--build", work / "cmake")
+    if with_tbb:
+        print(run(work / "cmake/example").strip())
+        check(True, "an example against the installed tree")
     for name in programs:
         print(run(work / "cmake" / name).strip())
         check(True, f"CMake consumer {name}")

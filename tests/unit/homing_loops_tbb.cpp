@@ -74,6 +74,20 @@ struct by_hundreds {
   }
 };
 
+/// One that knows its runs, very many of them, of which every third has no home.
+struct by_tens {
+  [[nodiscard]] homing::piece run_at(std::size_t position, std::size_t last) const {
+    const std::size_t ten = position / 10;
+    std::optional<domain_index> home;
+    if (ten % 3 != 0) home = domain_index{static_cast<std::uint32_t>(ten % homing::domain_count())};
+    return {position, std::min(last, 10 * ten + 10), home};
+  }
+  [[nodiscard]] std::optional<domain_index> home(const homing::box<1>& part) const {
+    const homing::piece p = run_at(part.first[0], part.last[0]);
+    return p.last == part.last[0] ? p.home : std::nullopt;
+  }
+};
+
 template <class Dist>
 void expect_each_once(std::size_t first, std::size_t last, Dist&& dist, const std::string& name) {
   visits seen(last + 10);
@@ -105,11 +119,22 @@ TEST_P(loops, every_iteration_once) {
         expect_each_once(first, n, homing::block_cyclic(n, 16), "block_cyclic");
         expect_each_once(first, n, homing::block(n / 2), "shorter than the range");
         expect_each_once(first, n, by_hundreds{}, "of the user's own");
+        expect_each_once(first, n, by_tens{}, "that knows its runs");
         expect_each_once(first, n, tbb::static_partitioner{}, "static_partitioner");
         expect_each_once(first, n, tbb::simple_partitioner{}, "simple_partitioner");
         tbb::affinity_partitioner ap;
         expect_each_once(first, n, ap, "affinity_partitioner");
       }
+    }
+  });
+}
+
+TEST_P(loops, a_domain_that_is_not_there_is_an_error_not_a_loss) {
+  on_machine([] {
+    if (homing::domain_count() == 1) return;  // nothing is addressed
+    const homing::domain_set unknown{domain_index{0}, domain_index{homing::domain_count()}};
+    for (const auto& d : {homing::block(10000, unknown), homing::cyclic(10000, unknown)}) {
+      EXPECT_DEATH(homing::parallel_for(tbb::blocked_range<std::size_t>(0, 10000), [](const auto&) {}, d), "no such domain");
     }
   });
 }

@@ -76,6 +76,11 @@ concept distributable_range = requires { loop_space<Range>::dims; };
 template <class Dist, class Range>
 concept distribution_for = distributable_range<Range> && distribution_over<Dist, loop_space<Range>::dims>;
 
+/// Base of what stands for a distribution or a partitioner, to be chosen at run time: choose(f) calls f with it.
+struct run_time_choice {};
+template <class How>
+concept chosen_at_run_time = std::derived_from<How, run_time_choice>;
+
 template <std::size_t Dims>
 [[nodiscard]] constexpr std::size_t points_in(const box<Dims>& b) noexcept {
   std::size_t count = 1;
@@ -126,7 +131,7 @@ template <class Range, class Dist>
 void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
   using space = loop_space<Range>;
   const auto all = space::box_of(range);
-  if constexpr (std::same_as<Dist, regular_distribution<space::dims>>) {
+  if constexpr (requires { dist.for_each_box(domain_index{}, [](const box<space::dims>&) {}); }) {
     const std::size_t before = parts.size();
     std::size_t points = 0;
     for (std::uint32_t i = 0; i < dist.domains().size(); ++i) {

@@ -1,0 +1,124 @@
+/// Loops over arrays and spans that carry their distribution: each element is worked on where it lives.
+///
+///   homing::parallel_for(x, [](double& e) { e *= 2; });
+///   homing::parallel_for(m, [&](std::size_t i, std::size_t j, double& e) { e = f(i, j); });
+///   homing::parallel_for(x, [&](std::size_t first, std::span<double> run) { sweep(first, run); });
+///   const double sum = homing::parallel_reduce(x, 0.0, [](double e, double so_far) { return so_far + e; }, std::plus<>());
+///
+/// The body gets, whichever it can be called with, tried in this order:
+///   an element                     body(T&)
+///   its index and it               body(i, T&), body(i, j, T&), body(i, j, k, T&)
+///   a run of elements              body(i, ..., std::span<T>): the first one's index, and elements of one home side by
+///                                  side along the last dimension: what compilers vectorise best
+/// and in a reduction the value so far behind it, and returns the next. Where nothing is addressed (one domain, another
+/// libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more has the range and the distribution:
+/// parallel_for(range, body, x.distribution()).
+#pragma once
+
+#include <homing/detail/strided.hpp>
+#include <homing/distribution.hpp>
+#include <homing/parallel_for.hpp>
+#include <homing/parallel_reduce.hpp>
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/blocked_range2d.h>
+#include <oneapi/tbb/blocked_range3d.h>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace homing {
+
+/// A distributed_array, a distributed_span: elements of one to three dimensions that know their homes.
+template <class Data>
+concept distributed_data = requires(Data& data) {
+  requires std::remove_cvref_t<Data>::dims >= 1 && std::remove_cvref_t<Data>::dims <= 3;
+  data.layout().data;
+  { data.distribution() } -> distribution_over<std::remove_cvref_t<Data>::dims>;
+};
+
+namespace detail {
+
+template <std::size_t Dims>
+[[nodiscard]] auto range_over(const point<Dims>& extents) {
+  using index = std::size_t;
+  if constexpr (Dims == 1) {
+    return tbb::blocked_range<index>(0, extents[0]);
+  } else if constexpr (Dims == 2) {
+    return tbb::blocked_range2d<index>(0, extents[0], 0, extents[1]);
+  } else {
+    return tbb::blocked_range3d<index>(0, extents[0], 0, extents[1], 0, extents[2]);
+  }
+}
+
+/// True if F can be called with `Dims` indices and then arguments.
+template <std::size_t Dims, class F, class... Arguments>
+inline constexpr bool takes_index = requires(const F& f, const point<Dims>& at, Arguments... arguments) {
+  requires []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::invocable<const F&, decltype((static_cast<void>(K), std::size_t{}))..., Arguments...>;
+  }(std::make_index_sequence<Dims>());
+};
+
+/// Calls `body` for a run, element by element if that is what it takes. `values...` is nothing, or the value so far, which
+/// each call gets and returns.
+template <std::size_t Dims, class T, class Body, class... Value>
+void call_for_run(const Body& body, point<Dims> at, std::span<T> run, Value&... value) {
+  static_assert(sizeof...(Value) <= 1);
+  const auto keep = [&](auto&& call) {
+    if constexpr (sizeof...(Value) == 0) {
+      call();
+    } else {
+      ((value = call()), ...);
+    }
+  };
+  if constexpr (std::invocable<const Body&, T&, Value...>) {
+    for (T& element : run) keep([&]() -> decltype(auto) { return body(element, std::move(value)...); });
+  } else if constexpr (takes_index<Dims, Body, T&, Value...>) {
+    for (T& element : run) {
+      keep([&]() -> decltype(auto) { return call_at<Dims>(body, at, element, std::move(value)...); });
+      ++at[Dims - 1];
+    }
+  } else {
+    static_assert(takes_index<Dims, Body, std::span<T>, Value...>,
+                  "the body takes neither an element, nor an index and an element, nor an index and a std::span");
+    keep([&]() -> decltype(auto) { return call_at<Dims>(body, at, run, std::move(value)...); });
+  }
+}
+
+}  // namespace detail
+
+/// Calls the body for all elements, at their homes. Array, distribution and body are used by reference until all have ended.
+///
+/// Threads: any. Errors: the first exception of the body; as homing::parallel_for().
+template <distributed_data Data, class Body>
+void parallel_for(Data&& data, const Body& body) {
+  constexpr std::size_t dims = std::remove_cvref_t<Data>::dims;
+  const auto on = data.layout();
+  const auto range = detail::range_over<dims>(on.extents);
+  const auto visit = [&](const auto& part) {
+    on.for_each_run(detail::loop_space<std::remove_cvref_t<decltype(part)>>::box_of(part),
+                    [&](const point<dims>& at, auto run) { detail::call_for_run<dims>(body, at, run); });
+  };
+  parallel_for(range, visit, data.distribution());
+}
+
+/// The elements' values, joined from the left by `reduction`, each part computed at its home; `identity` begins each part.
+///
+/// Threads: any. Errors: as homing::parallel_reduce().
+template <distributed_data Data, class Value, class Body, class Reduction>
+[[nodiscard]] Value parallel_reduce(Data&& data, const Value& identity, const Body& body, const Reduction& reduction) {
+  constexpr std::size_t dims = std::remove_cvref_t<Data>::dims;
+  const auto on = data.layout();
+  const auto range = detail::range_over<dims>(on.extents);
+  const auto add_up = [&](const auto& part, Value value) {
+    on.for_each_run(detail::loop_space<std::remove_cvref_t<decltype(part)>>::box_of(part),
+                    [&](const point<dims>& at, auto run) { detail::call_for_run<dims>(body, at, run, value); });
+    return value;
+  };
+  return parallel_reduce(range, identity, add_up, reduction, data.distribution());
+}
+
+}  // namespace homing
