@@ -4,6 +4,7 @@
 
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/pipeline.hpp"
 #include "runtime/resource_manager.hpp"
 
 namespace {
@@ -52,11 +53,15 @@ void initialize_in(void* user, std::uint32_t domain) {
   t.domain_of_next_arena = -1;
 }
 
+void place_filter(void* filter, homing::detail::item_home home, const void* placed) noexcept {
+  tbb::detail::r1::pipeline::place(*static_cast<tbb::detail::d1::base_filter*>(filter), home, placed);
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_door* homing_tasks_door() {
   static const homing::detail::tasks_door table{sizeof table,    resource_manager::current().domain_count(),
                                                 first_domain_slot, &current_domain, &detach, &enqueue,
-                                                &initialize_in,   &move_to};
+                                                &initialize_in,   &move_to, &place_filter};
   return &table;
 }
