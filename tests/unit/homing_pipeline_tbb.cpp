@@ -244,4 +244,55 @@ TEST_P(pipelines, nothing_waits_for_a_domain_whose_threads_are_held_elsewhere) {
   });
 }
 
+long tripled(long value) { return 3 * value; }
+
+struct last_adder final {
+  long* sum;
+  void operator()(const long* value) const { *sum += *value; }
+};
+
+/// What oneTBB passes by value and by pointer, and bodies that are no classes to derive from, or whose types it deduces.
+TEST(pipeline_bodies, of_all_kinds_and_items_of_all_kinds) {
+  in_own_process(machine_of(2), [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 4);
+    constexpr long items = 100;
+    std::vector<long> values(items);
+    long sum = 0;
+    int count = 0;
+    const auto home_of_value = [](long value) { return static_cast<std::uint32_t>(value % 2); };
+    const auto home_of_pointee = [](const long* value) { return std::optional(domain_index{*value % 2 == 0 ? 0U : 1U}); };
+    const auto first = homing::on(1, [&](tbb::flow_control& c) -> int {
+      if (count == items) c.stop();
+      return count++;
+    });
+    tbb::filter second(filter_mode::parallel, homing::on(0, [](int i) -> long { return i; }));
+    const auto third = tbb::make_filter<long, long>(filter_mode::serial_out_of_order, homing::on(home_of_value, &tripled));
+    const auto fourth = tbb::make_filter(filter_mode::parallel, homing::on(home_of_value, [&](long value) -> long* {
+      long& kept = values[static_cast<std::size_t>(value / 3)];
+      kept = value;
+      return &kept;
+    }));
+    tbb::parallel_pipeline(
+        8, tbb::make_filter(filter_mode::serial_in_order, first) & second & third & fourth &
+               tbb::make_filter<long*, void>(filter_mode::serial_in_order, homing::on(home_of_pointee, last_adder{&sum})));
+    EXPECT_EQ(sum, 3 * items * (items - 1) / 2);
+    // A pipeline of one filter, which has a home.
+    int left = 10;
+    tbb::parallel_pipeline(2, tbb::make_filter<void, void>(filter_mode::serial_in_order, homing::on(1, [&](tbb::flow_control& c) {
+      if (--left == 0) c.stop();
+    })));
+    EXPECT_EQ(left, 0);
+  });
+}
+
+TEST(pipeline_death, a_domain_that_is_not_there_is_a_programmers_error) {
+  in_own_process(machine_of(2), [] {
+    if (!homes_count()) return;  // any will do
+    const auto go = [] {
+      tbb::parallel_pipeline(1, tbb::make_filter<void, void>(filter_mode::parallel, homing::on(2, [](tbb::flow_control& c) { c.stop(); })));
+    };
+    EXPECT_DEATH(go(), "there is no such domain");
+  });
+}
+
 }  // namespace
