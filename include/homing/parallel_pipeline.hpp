@@ -37,7 +37,7 @@ template <class Body>
 class body_part : public Body {
  public:
   explicit body_part(Body body) : Body(std::move(body)) {}
-  [[nodiscard]] const Body& body() const noexcept { return *this; }
+  [[nodiscard]] const Body& own_body() const noexcept { return *this; }
 };
 /// Pointers to functions and members, and what is final.
 template <class Body>
@@ -45,7 +45,7 @@ template <class Body>
 class body_part<Body> {
  public:
   explicit body_part(Body body) : body_(std::move(body)) {}
-  [[nodiscard]] const Body& body() const noexcept { return body_; }
+  [[nodiscard]] const Body& own_body() const noexcept { return body_; }
 
  private:
   Body body_;
@@ -115,7 +115,7 @@ class filter_node_leaf<Input, Output, homing::detail::placed_body<Body, Home>> :
  private:
   base_filter* create_filter() const override {
     using filter_type = concrete_filter<Input, Output, Body>;
-    base_filter* const made = new (r1::allocate_memory(sizeof(filter_type))) filter_type(mode_, placed_.body());
+    base_filter* const made = new (r1::allocate_memory(sizeof(filter_type))) filter_type(mode_, placed_.own_body());
     if (const homing::detail::tasks_door* const open = homing::detail::door()) {
       open->place_filter(made, &placed_body::template home_before<Input>, &placed_);
     }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include <homing/pinned.hpp>
+
 #include "unit/pipeline_fixture.hpp"
 
 namespace {
@@ -225,6 +227,16 @@ TEST_P(pipelines, a_cancelled_one_ends_and_nothing_is_left) {
         r.expect_sound();
       });
     }
+  });
+}
+
+TEST_P(pipelines, inside_pinned_sections_nothing_waits_for_the_domains_outside) {
+  in_own_process(machine_of(GetParam()), [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, GetParam() * threads_a_domain + 1);
+    each_kind(GetParam(), 20, 4, [](run& r, homes_of homes) {
+      homing::pinned(homes_count() ? GetParam() - 1 : 0, [&] { r.go(homes); });
+      r.expect_complete();
+    });
   });
 }
 

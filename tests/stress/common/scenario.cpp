@@ -43,6 +43,7 @@ const std::vector<scenario>& all_scenarios() {
       {"priorities", "arenas of all priorities at once", priority_arenas},
       {"controls", "the allowed parallelism changes while loops run", changing_controls},
       {"observers", "observers come and go while threads enter and leave", changing_observers},
+      {"homes", "pipelines whose stages and items have homes", placed_pipelines},
       {"suspended", "many tasks suspended at once", many_suspended},
       {"owners", "a blocking call returns on its own thread after suspensions", suspended_masters},
       {"finalize", "all workers end on finalize, and come back", finalize_between},
