@@ -1,8 +1,11 @@
 #include "runtime/pipeline.hpp"
 
+#include <utility>
+
 #include <oneapi/tbb/detail/_small_object_pool.h>
 
 #include "runtime/context.hpp"
+#include "runtime/dispatch.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -12,6 +15,14 @@ namespace {
 
 /// Set by the input body that the calling thread runs, when it says stop: a null item may be a good item.
 thread_local const d1::base_filter* stopped_filter = nullptr;
+
+/// What place() has said about the filter that the calling thread is just making.
+struct placed_filter {
+  const d1::base_filter* filter = nullptr;
+  homing::detail::item_home home = nullptr;
+  const void* placed = nullptr;
+};
+thread_local placed_filter just_placed;
 
 }  // namespace
 
@@ -75,115 +86,161 @@ class stage_task final : public d1::task {
  public:
   /// A task that fetches an item from the input filter.
   stage_task(pipeline& p, d1::small_object_allocator& allocator)
-      : pipeline_(p), filter_(p.filters_.front()), allocator_(allocator), at_input_(true) {
+      : pipeline_(p), stage_(p.stages_.data()), allocator_(allocator), at_input_(true) {
     pipeline_.wait_.reserve();
   }
-  /// A task for an item whose turn has come before `filter`.
-  stage_task(pipeline& p, d1::base_filter& filter, const input_buffer::token& token,
-             d1::small_object_allocator& allocator)
-      : pipeline_(p), filter_(&filter), token_(token), its_turn_(true), allocator_(allocator), at_input_(false) {
+  /// A task for an item whose turn has come before `at`.
+  stage_task(pipeline& p, const stage& at, const input_buffer::token& token, d1::small_object_allocator& allocator)
+      : pipeline_(p), stage_(&at), token_(token), its_turn_(true), allocator_(allocator), at_input_(false) {
     pipeline_.wait_.reserve();
   }
 
+  /// Makes a new task ready, at home if its stage has one.
+  void start(d1::task_group_context& context) {
+    try {
+      const std::uint32_t home = stage_->home_of(token_.item);
+      sent_ = true;
+      return send(home, context);
+    } catch (...) {
+      sent_ = false;  // its home is asked for again when it runs, where an exception has a task to end in
+    }
+    d1::spawn(*this, context);
+  }
+
   task* execute(d1::execution_data& ed) override {
-    for (;;) {
-      if (at_input_ && !fetch(ed)) {
-        finish(ed);
-        return nullptr;
-      }
-      while (filter_ != nullptr) {
+    do {
+      while (stage_ != end()) {
         if (homing::scheduler::context_access::is_cancelled(*ed.context)) {
           return cancel(ed);
         }
-        if (!pass(ed)) {
+        if (!has_turn()) {
+          finish(ed);
+          return nullptr;
+        }
+        if (is_elsewhere(ed)) {
+          return nullptr;  // another thread may have ended this task by now
+        }
+        if (!(at_input_ ? fetch(ed) : pass(ed))) {
           finish(ed);
           return nullptr;
         }
       }
-      if (!retire()) {
-        finish(ed);
-        return nullptr;
-      }
-    }
+    } while (retire());
+    finish(ed);
+    return nullptr;
   }
 
   task* cancel(d1::execution_data& ed) override {
-    if (!at_input_ && filter_ != nullptr) {
-      filter_->finalize(token_.item);
+    if (!at_input_ && stage_ != end()) {
+      stage_->filter->finalize(token_.item);
     }
     finish(ed);
     return nullptr;
   }
 
  private:
-  /// Runs the input filter; false if there is no more input.
-  bool fetch(d1::execution_data& ed) {
-    if (pipeline_.ended_.load(sync::acquire)) {
+  [[nodiscard]] const stage* end() const noexcept { return pipeline_.stages_.data() + pipeline_.stages_.size(); }
+
+  /// False if a buffer has kept the item, or there is no more input.
+  bool has_turn() {
+    if (at_input_) {
+      return !pipeline_.ended_.load(sync::acquire);
+    }
+    // Before it travels, so that what waits for its turn waits in the buffer. Should the filter throw, cancel() has the item.
+    its_turn_ = its_turn_ || stage_->buffer == nullptr || !stage_->buffer->keep(token_);
+    return its_turn_;
+  }
+
+  /// Sends this task to the home of its stage, unless that is here, or it has been sent: true if it is gone.
+  bool is_elsewhere(d1::execution_data& ed) {
+    if (std::exchange(sent_, true)) {
       return false;
     }
-    const bool serial = filter_->is_serial();
-    if (!serial) {
-      spawn_next_input(ed);
+    const std::uint32_t home = stage_->home_of(token_.item);
+    if (home == homing::detail::no_home || home == homing::scheduler::this_thread().domain) {
+      return false;
     }
-    const bool may_be_null = filter_->object_may_be_null();
+    send(home, *ed.context);
+    return true;
+  }
+
+  /// TBB-NUMA 4.4.3: a child whose home is elsewhere is detached, one at home is spawned.
+  void send(std::uint32_t home, d1::task_group_context& context) {
+    homing::scheduler::thread_state& t = homing::scheduler::this_thread();
+    if (home == homing::detail::no_home) {
+      homing::scheduler::spawn(t, *this, context);
+    } else if (home == t.domain) {
+      homing::scheduler::spawn(t, *this, context,
+                               static_cast<d1::slot_id>(homing::scheduler::first_domain_slot + home));
+    } else {
+      homing::scheduler::detach(t, *this, context, static_cast<std::uint16_t>(home));
+    }
+  }
+
+  void go_to_next_stage() noexcept {
+    ++stage_;
+    its_turn_ = false;
+    sent_ = false;
+  }
+
+  /// Runs the input filter; false if there is no more input.
+  bool fetch(d1::execution_data& ed) {
+    d1::base_filter& filter = *stage_->filter;
+    const bool serial = filter.is_serial();
+    if (!serial) {
+      start_next_input(ed);
+    }
+    const bool may_be_null = filter.object_may_be_null();
     stopped_filter = nullptr;
-    void* item = (*filter_)(nullptr);
-    const bool stopped = may_be_null ? item == nullptr && stopped_filter == filter_ : item == nullptr;
+    void* item = filter(nullptr);
+    const bool stopped = may_be_null ? item == nullptr && stopped_filter == &filter : item == nullptr;
     if (stopped) {
       pipeline_.ended_.store(true, sync::release);
       return false;
     }
     token_.item = item;
     at_input_ = false;
-    token_.has_place = serial && filter_->is_ordered();
+    token_.has_place = serial && filter.is_ordered();
     if (token_.has_place) {
       token_.place = pipeline_.next_turn_++;
     }
-    filter_ = pipeline::next_of(*filter_);
+    go_to_next_stage();
     if (serial) {
-      spawn_next_input(ed);
+      start_next_input(ed);
     }
     return true;
   }
 
-  void spawn_next_input(d1::execution_data& ed) {
+  void start_next_input(d1::execution_data& ed) {
     // acq_rel: next_turn_ and the input body's own state go from one input task to the next.
     if (pipeline_.tokens_.fetch_sub(1, sync::acq_rel) > 1) {
       d1::small_object_allocator allocator{};
-      d1::spawn(*allocator.new_object<stage_task>(ed, pipeline_, allocator), *ed.context);
+      allocator.new_object<stage_task>(ed, pipeline_, allocator)->start(*ed.context);
     }
   }
 
-  /// Takes the item through one filter; false if a buffer has kept it.
+  /// Takes the item through one filter.
   bool pass(d1::execution_data& ed) {
-    d1::base_filter& filter = *filter_;
-    input_buffer* buffer = pipeline::buffer_of(filter);
-    if (buffer != nullptr && !its_turn_ && buffer->keep(token_)) {
-      return false;
-    }
-    its_turn_ = true;  // should the filter throw, the item is finalized by cancel()
-    token_.item = filter(token_.item);
-    its_turn_ = false;
-    filter_ = pipeline::next_of(filter);
-    if (buffer != nullptr) {
-      input_buffer::token next;
-      if (buffer->done(next)) {
-        d1::small_object_allocator allocator{};
-        d1::spawn(*allocator.new_object<stage_task>(ed, pipeline_, filter, next, allocator), *ed.context);
-      }
+    const stage& at = *stage_;
+    token_.item = (*at.filter)(token_.item);
+    go_to_next_stage();
+    input_buffer::token next;
+    if (at.buffer != nullptr && at.buffer->done(next)) {
+      d1::small_object_allocator allocator{};
+      allocator.new_object<stage_task>(ed, pipeline_, at, next, allocator)->start(*ed.context);
     }
     return true;
   }
 
   /// The item is through: its token is free. True if this task goes on as the input task.
   bool retire() {
-    // acq_rel: as in spawn_next_input().
+    // acq_rel: as in start_next_input().
     if (pipeline_.tokens_.fetch_add(1, sync::acq_rel) > 0 || pipeline_.ended_.load(sync::acquire)) {
       return false;
     }
     at_input_ = true;
-    filter_ = pipeline_.filters_.front();
-    token_.has_place = false;
+    stage_ = pipeline_.stages_.data();
+    token_ = {};
     return true;
   }
 
@@ -195,9 +252,10 @@ class stage_task final : public d1::task {
   }
 
   pipeline& pipeline_;
-  d1::base_filter* filter_;
+  const stage* stage_;
   input_buffer::token token_;
-  bool its_turn_ = false;
+  bool its_turn_ = false;  ///< before a serial filter: the others wait for this item
+  bool sent_ = false;      ///< to its stage's home: it runs the filter wherever it is taken
   d1::small_object_allocator allocator_;
   bool at_input_;
 };
@@ -206,38 +264,42 @@ class stage_task final : public d1::task {
 
 pipeline::pipeline(d1::task_group_context& context, std::size_t tokens, const d1::filter_node& chain)
     : context_(context), tokens_(static_cast<std::intptr_t>(tokens)) {
-  add_filters(chain);
-  for (std::size_t i = 0; i + 1 < filters_.size(); ++i) {
-    filters_[i]->next_filter_in_pipeline = filters_[i + 1];
-  }
-  filters_.back()->next_filter_in_pipeline = nullptr;
+  add_stages(chain);
 }
 
 pipeline::~pipeline() {
-  for (d1::base_filter* f : filters_) {
-    if (f->my_input_buffer != nullptr) {
-      for (void* item = nullptr; f->my_input_buffer->take_any(item);) {
-        f->finalize(item);
+  for (const stage& s : stages_) {
+    if (s.buffer != nullptr) {
+      for (void* item = nullptr; s.buffer->take_any(item);) {
+        s.filter->finalize(item);
       }
     }
-    f->~base_filter();
-    r1::deallocate_memory(f);
+    s.filter->~base_filter();
+    r1::deallocate_memory(s.filter);
   }
 }
 
-void pipeline::add_filters(const d1::filter_node& node) {
+void pipeline::add_stages(const d1::filter_node& node) {
   if (node.left && node.right) {
-    add_filters(*node.left);
-    add_filters(*node.right);
+    add_stages(*node.left);
+    add_stages(*node.right);
     return;
   }
-  d1::base_filter* f = node.create_filter();
-  filters_.push_back(f);
-  f->my_pipeline = this;
-  if (f->is_serial() && filters_.size() > 1) {
-    buffers_.push_back(std::make_unique<input_buffer>(f->is_ordered()));
-    f->my_input_buffer = buffers_.back().get();
+  stage& added = stages_.emplace_back();
+  just_placed = {};
+  d1::base_filter* const f = added.filter = node.create_filter();
+  if (just_placed.filter == f) {
+    added.home = just_placed.home;
+    added.placed = just_placed.placed;
   }
+  f->my_pipeline = this;
+  if (f->is_serial() && stages_.size() > 1) {
+    added.buffer = std::make_unique<input_buffer>(f->is_ordered());
+  }
+}
+
+void pipeline::place(d1::base_filter& filter, homing::detail::item_home home, const void* placed) noexcept {
+  just_placed = {&filter, home, placed};
 }
 
 void pipeline::run() {

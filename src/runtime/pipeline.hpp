@@ -2,16 +2,19 @@
 ///
 /// An item is carried by one task from filter to filter. Before a serial filter it may have to wait for its turn; then
 /// the filter's buffer keeps the item, the task ends, and whoever finishes the turn before makes a new task for it.
+/// Before a filter whose home is in another domain the task goes there, with its turn if it has one, and once only: whoever
+/// takes it runs the filter.
 ///
 /// Threads:   one run() per pipeline object; its tasks on any thread.
 /// Errors:    what a filter throws cancels the context and comes out of run(); items under way are finalized.
-/// Source:    oneTBB's documentation of parallel_pipeline; TBB-NUMA figure 10 (the shape of its task tree).
+/// Source:    oneTBB's documentation of parallel_pipeline; TBB-NUMA 4.4.3 (detaching), figure 10 (the shape of its task tree).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include <homing/detail/tasks_door.hpp>
 #include <oneapi/tbb/parallel_pipeline.h>
 
 #include "sync/atomic.hpp"
@@ -56,6 +59,19 @@ class input_buffer {
   std::vector<cell> ring_;
 };
 
+/// A filter in its place in the chain.
+struct stage {
+  d1::base_filter* filter = nullptr;
+  std::unique_ptr<input_buffer> buffer;  ///< before a serial filter that is not the first
+  homing::detail::item_home home = nullptr;
+  const void* placed = nullptr;  ///< for `home`
+
+  /// Where the item should meet the filter: a domain, or homing::detail::no_home.
+  [[nodiscard]] std::uint32_t home_of(void* item) const {
+    return home == nullptr ? homing::detail::no_home : home(placed, item);
+  }
+};
+
 class stage_task;
 
 class pipeline {
@@ -70,16 +86,16 @@ class pipeline {
   /// A filter's input body has said stop.
   static void end_of_input(d1::base_filter& filter) noexcept;
 
+  /// The filter that the calling thread is just making for a pipeline has a home. See tasks_door.
+  static void place(d1::base_filter& filter, homing::detail::item_home home, const void* placed) noexcept;
+
  private:
   friend class stage_task;
 
-  void add_filters(const d1::filter_node& node);
-  static input_buffer* buffer_of(const d1::base_filter& f) noexcept { return f.my_input_buffer; }
-  static d1::base_filter* next_of(const d1::base_filter& f) noexcept { return f.next_filter_in_pipeline; }
+  void add_stages(const d1::filter_node& node);
 
   d1::task_group_context& context_;
-  std::vector<d1::base_filter*> filters_;
-  std::vector<std::unique_ptr<input_buffer>> buffers_;
+  std::vector<stage> stages_;
   d1::wait_context wait_{0};
   homing::sync::atomic<std::intptr_t> tokens_;
   homing::sync::atomic<bool> ended_{false};

@@ -6,6 +6,7 @@
 
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/pipeline.hpp"
 #include "runtime/resource_manager.hpp"
 
 namespace {
@@ -52,6 +53,10 @@ void initialize_in(void* user, std::uint32_t domain) {
   t.domain_of_next_arena = static_cast<int>(domain);
   static_cast<tbb::task_arena*>(user)->initialize();
   t.domain_of_next_arena = -1;
+}
+
+void place_filter(void* filter, homing::detail::item_home home, const void* placed) noexcept {
+  tbb::detail::r1::pipeline::place(*static_cast<tbb::detail::d1::base_filter*>(filter), home, placed);
 }
 
 lessee asking_thread() {
@@ -106,6 +111,7 @@ extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_do
                                                 .enqueue = &enqueue,
                                                 .initialize_in = &initialize_in,
                                                 .move_to = &move_to,
+                                                .place_filter = &place_filter,
                                                 .take_lease = &take_lease,
                                                 .renew_lease = &renew_lease,
                                                 .end_lease = &end_lease,

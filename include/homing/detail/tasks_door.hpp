@@ -17,6 +17,11 @@ enum class lease_source : std::uint32_t { any, idle };
 /// `none`: ended, or made before a fork. `crowded`: some worker of an arena is yet to leave.
 enum class lease_state : std::uint32_t { none, crowded, clear };
 
+/// The home of an item before a filter: a dense domain, or no_home. `placed` is what place_filter() was given with it, `item`
+/// what the filter will be called with. Runs on whichever thread has the item; may throw what the user's function throws.
+using item_home = std::uint32_t (*)(const void* placed, void* item);
+inline constexpr std::uint32_t no_home = ~std::uint32_t{0};
+
 /// Grows at its end only. Pointers are untyped because this file knows no TBB: tasks are d1::task, contexts
 /// d1::task_group_context, arenas d1::task_arena_base.
 struct tasks_door {
@@ -34,6 +39,9 @@ struct tasks_door {
   void (*initialize_in)(void* arena, std::uint32_t domain);
   /// The calling thread counts as one of that domain from now on. Returns what it was, for the call that ends it.
   std::uint32_t (*move_to)(std::uint32_t domain) noexcept;
+  /// Gives a filter (d1::base_filter) a home. To be called by create_filter() for the filter that it returns; `placed` lives
+  /// as long as the filter.
+  void (*place_filter)(void* filter, item_home home, const void* placed) noexcept;
   /// A lease of up to `threads_max` threads, the calling one included; `domains` says for each whether they may come from
   /// it. Returns its number, never 0, and in `granted` the threads of each domain, the calling
   /// one in `own_domain`. Errors: std::bad_alloc.

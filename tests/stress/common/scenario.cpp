@@ -44,6 +44,7 @@ const std::vector<scenario>& all_scenarios() {
       {"controls", "the allowed parallelism changes while loops run", changing_controls},
       {"observers", "observers come and go while threads enter and leave", changing_observers},
       {"leases", "leases come and go while loops run and tasks are enqueued", changing_leases},
+      {"homes", "pipelines whose stages and items have homes", placed_pipelines},
       {"suspended", "many tasks suspended at once", many_suspended},
       {"owners", "a blocking call returns on its own thread after suspensions", suspended_masters},
       {"finalize", "all workers end on finalize, and come back", finalize_between},

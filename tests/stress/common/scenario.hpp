@@ -76,6 +76,7 @@ void priority_arenas(const round& r);      // enqueues.cpp
 void changing_controls(const round& r);    // controls.cpp
 void changing_observers(const round& r);   // controls.cpp
 void changing_leases(const round& r);      // leases.cpp
+void placed_pipelines(const round& r);     // placed_pipelines.cpp
 void many_suspended(const round& r);       // suspended.cpp
 void suspended_masters(const round& r);    // suspended.cpp
 void finalize_between(const round& r);     // process.cpp

@@ -1,0 +1,204 @@
+/// What the tests of pipelines with homes share: machines, a pipeline's books, and load that is even by construction.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <homing/parallel_pipeline.hpp>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "unit/await.hpp"
+#include "unit/own_process.hpp"
+
+namespace homing::testing {
+
+using tbb::filter_mode;
+using parallelism = tbb::global_control;
+
+inline constexpr unsigned threads_a_domain = 2;
+inline environment machine_of(unsigned domains) {
+  return on_machine("node:" + std::to_string(domains) + " core:2 pu:1");
+}
+/// On stock oneTBB there is one domain, and homes mean nothing.
+inline bool homes_count() { return runtime().is_homing; }
+
+/// An item that is no pointer and must be destroyed: its life is counted.
+class item {
+ public:
+  item(std::size_t number, std::atomic<long>& alive) : number_(number), alive_(&alive) { alive_->fetch_add(1); }
+  item(const item& other) : item(other.number_, *other.alive_) {}
+  item& operator=(const item&) = delete;
+  ~item() { alive_->fetch_sub(1); }
+  [[nodiscard]] std::size_t number() const noexcept { return number_; }
+
+ private:
+  std::size_t number_;
+  std::atomic<long>* alive_;
+};
+
+/// One stage's books: who came, in which order, how many at once.
+class stage_books {
+ public:
+  stage_books(filter_mode mode, std::size_t items) : mode_(mode), seen_(items) {}
+
+  /// While it lives, an item is in the stage.
+  class visit {
+   public:
+    visit(stage_books& books, std::size_t number) : books_(books) {
+      const int before = books.inside_.fetch_add(1);
+      if (books.mode_ != filter_mode::parallel && before != 0) books.wrong_.fetch_add(1);
+      const std::size_t turn = books.entered_.fetch_add(1);
+      if (books.mode_ == filter_mode::serial_in_order && turn != number) books.wrong_.fetch_add(1);
+      books.seen_.at(number).fetch_add(1);
+    }
+    ~visit() { books_.inside_.fetch_sub(1); }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+
+   private:
+    stage_books& books_;
+  };
+
+  void expect_all_once() const {
+    EXPECT_EQ(wrong_.load(), 0) << "items at once, or out of order, in a serial stage";
+    EXPECT_TRUE(std::all_of(seen_.begin(), seen_.end(), [](const auto& times) { return times.load() == 1; }));
+  }
+  void expect_none_twice() const {
+    EXPECT_EQ(wrong_.load(), 0) << "items at once, or out of order, in a serial stage";
+    EXPECT_TRUE(std::all_of(seen_.begin(), seen_.end(), [](const auto& times) { return times.load() <= 1; }));
+  }
+  [[nodiscard]] std::size_t entered() const noexcept { return entered_.load(); }
+
+ private:
+  const filter_mode mode_;
+  std::vector<std::atomic<int>> seen_;
+  std::atomic<int> inside_{0};
+  std::atomic<std::size_t> entered_{0};
+  std::atomic<int> wrong_{0};
+};
+
+/// A first filter's body: items 0, 1, ... and then the end; how many are under way is held against the token limit.
+class source {
+ public:
+  source(std::size_t items, std::size_t tokens) : items_(items), tokens_(tokens) {}
+  item next(tbb::flow_control& control) {
+    if (fetched_.load() == items_) {
+      control.stop();
+      return item(0, alive_);
+    }
+    if (live_.fetch_add(1) >= tokens_) too_many_.store(true);
+    return item(fetched_.fetch_add(1), alive_);
+  }
+  /// To be called by the last filter's body, at its end.
+  void retire() { live_.fetch_sub(1); }
+  [[nodiscard]] bool all_fetched() const noexcept { return fetched_.load() == items_; }
+  [[nodiscard]] bool exceeded() const noexcept { return too_many_.load(); }
+  [[nodiscard]] long alive() const noexcept { return alive_.load(); }
+
+ private:
+  const std::size_t items_;
+  const std::size_t tokens_;
+  std::atomic<std::size_t> fetched_{0};
+  std::atomic<std::size_t> live_{0};
+  std::atomic<bool> too_many_{false};
+  std::atomic<long> alive_{0};
+};
+
+/// Calls of stages by home: how many ran there.
+class home_tally {
+ public:
+  void note(unsigned home) {
+    all_.fetch_add(1);
+    if (to_index(current_domain()) == home) at_home_.fetch_add(1);
+  }
+  [[nodiscard]] std::size_t all() const noexcept { return all_.load(); }
+  [[nodiscard]] double share() const { return static_cast<double>(at_home_.load()) / static_cast<double>(all_.load()); }
+
+ private:
+  std::atomic<std::size_t> all_{0};
+  std::atomic<std::size_t> at_home_{0};
+};
+
+/// Holds both workers of a domain in an arena of its own until the end.
+class contender {
+ public:
+  explicit contender(unsigned domain)
+      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain), 0) {
+    for (unsigned i = 0; i < threads_a_domain; ++i) {
+      arena_.enqueue([this] {
+        held_.fetch_add(1);
+        await("the contender's end", [this] { return over_.load(); });
+        held_.fetch_sub(1);
+      });
+    }
+    await("the contender's threads", [this] { return held_.load() == threads_a_domain; });
+  }
+  contender(const contender&) = delete;
+  contender& operator=(const contender&) = delete;
+  ~contender() {
+    over_.store(true);
+    await("the contender's end", [this] { return held_.load() == 0; });
+  }
+
+ private:
+  tbb::task_arena arena_;
+  std::atomic<unsigned> held_{0};
+  std::atomic<bool> over_{false};
+};
+
+/// Keeps homes abreast: whoever runs at home waits until no home is more than a few items behind its own. Those behind never
+/// wait, nor does who runs away, so somebody always goes on. One domain is home to nobody.
+class pace {
+ public:
+  pace(unsigned domains, unsigned empty, std::size_t slack) : begun_(domains), slack_(slack) {
+    begun_[empty].store(~std::size_t{0} / 2);
+  }
+  void step(unsigned home) {
+    const std::size_t mine = begun_[home].fetch_add(1) + 1;
+    if (to_index(current_domain()) != home) return;
+    await("the other homes", [&] {
+      return std::all_of(begun_.begin(), begun_.end(), [&](const auto& b) { return mine <= b.load() + slack_; });
+    });
+  }
+
+ private:
+  std::vector<std::atomic<std::size_t>> begun_;
+  const std::size_t slack_;
+};
+
+/// All threads of an arena but the caller's, each held until `may_go()` is true there: on the calling thread meanwhile runs
+/// what comes first. The caller is in the arena; all must have gone before this ends.
+template <class MayGo>
+class held_threads {
+ public:
+  held_threads(unsigned count, MayGo may_go) : count_(count), may_go_(std::move(may_go)) {
+    for (unsigned i = 0; i < count_; ++i) {
+      tbb::this_task_arena::enqueue([this] {
+        present_.fetch_add(1);
+        await("the end of the hold", [this] { return may_go_(); });
+        gone_.fetch_add(1);
+      });
+    }
+    await("all threads", [this] { return present_.load() == count_; });
+  }
+  held_threads(const held_threads&) = delete;
+  held_threads& operator=(const held_threads&) = delete;
+  ~held_threads() {
+    await("all threads to go", [this] { return gone_.load() == count_; });
+  }
+
+ private:
+  const unsigned count_;
+  const MayGo may_go_;
+  std::atomic<unsigned> present_{0};
+  std::atomic<unsigned> gone_{0};
+};
+
+}  // namespace homing::testing
