@@ -97,7 +97,9 @@ class run {
   void expect_sound() const {
     for (const stage_books& books : books_) books.expect_none_twice();
     EXPECT_FALSE(in_.exceeded()) << "more items under way than tokens";
-    EXPECT_EQ(in_.alive(), 0) << "items that nobody destroyed";
+    if (homing::runtime().is_homing) {  // stock oneTBB leaves items of a pipeline that was cancelled
+      EXPECT_EQ(in_.alive(), 0) << "items that nobody destroyed";
+    }
   }
 
  private:
