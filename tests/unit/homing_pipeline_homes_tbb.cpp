@@ -1,5 +1,5 @@
-// Where the stages of pipelines run: at home, nearly always, while load is even and all threads are there, whether a
-// stage or each item has a home, and also when an item had to wait for its turn. Made-up machines; threads that are ahead wait for
+// Where the stages of pipelines run: at home, nearly always, while load is even and all threads are there, whether a stage
+// or each item has a home, and also when an item had to wait for its turn. Made-up machines; threads that are ahead wait
 // for those behind, so that load is even without a clock.
 #include <array>
 #include <optional>
