@@ -1,6 +1,6 @@
-// Figure 10 of the TBB-NUMA paper: a pipeline of three stages. The first runs anywhere; the second works on a table that lives
-// at domain 0, the third on one that lives at domain 1. An item that comes to a stage in another domain than its thread's
-// leaves its thread for that domain's queue; the thread goes on with the next item. With one domain, all stay where they are.
+// Figure 10 of the TBB-NUMA paper: a pipeline of three stages. The first runs anywhere; the second works on a table that
+// lives at domain 0, the third on one that lives at domain 1. An item that comes to a stage in another domain than its
+// thread's leaves its thread for that domain's queue; the thread goes on with the next item. With one domain, all stay.
 #include <homing/memory_resource.hpp>
 #include <homing/parallel_pipeline.hpp>
 

@@ -7,7 +7,7 @@
 ///
 /// Threads:   one run() per pipeline object; its tasks on any thread.
 /// Errors:    what a filter throws cancels the context and comes out of run(); items under way are finalized.
-/// Source:    oneTBB's documentation of parallel_pipeline; TBB-NUMA 4.4.3 (detaching), figure 10 (the shape of its task tree).
+/// Source:    oneTBB's documentation of parallel_pipeline; TBB-NUMA 4.4.3 (detaching), figure 10 (its task tree).
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ constexpr std::array modes{filter_mode::parallel, filter_mode::serial_in_order, 
 
 /// Where the items of a run have their homes.
 enum class homes_of { nobody, stages, items, some_items, input_too };
-constexpr std::array all_homes{homes_of::nobody, homes_of::stages, homes_of::items, homes_of::some_items, homes_of::input_too};
+constexpr std::array all_homes{homes_of::nobody, homes_of::stages, homes_of::items, homes_of::some_items,
+                               homes_of::input_too};
 
 /// A run of four stages with books; two of any kind between the first and the last, both in order.
 class run {
@@ -29,7 +30,8 @@ class run {
         tokens_(tokens),
         kinds_(kinds),
         in_(items, tokens),
-        books_{{stage_books(kinds[0], items), stage_books(kinds[1], items), stage_books(filter_mode::serial_in_order, items)}} {}
+        books_{{stage_books(kinds[0], items), stage_books(kinds[1], items),
+                stage_books(filter_mode::serial_in_order, items)}} {}
 
   template <class Extra>
   void go(homes_of homes, Extra&& extra, tbb::task_group_context& context) {
@@ -193,12 +195,13 @@ TEST_P(pipelines, an_exception_of_the_function_of_homes_is_one_of_the_pipeline) 
         };
         const auto go = [&] {
           tbb::parallel_pipeline(
-              8, tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) { return in.next(c); }) &
-                     tbb::make_filter<item, item>(mode, homing::on(home_of, [](const item& i) { return i; })) &
-                     tbb::make_filter<item, void>(filter_mode::serial_in_order, [&](const item&) {
-                       ++passed;
-                       in.retire();
-                     }));
+              8,
+              tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) { return in.next(c); }) &
+                  tbb::make_filter<item, item>(mode, homing::on(home_of, [](const item& i) { return i; })) &
+                  tbb::make_filter<item, void>(filter_mode::serial_in_order, [&](const item&) {
+                    ++passed;
+                    in.retire();
+                  }));
         };
         if (homes_count()) {
           EXPECT_THROW(go(), std::runtime_error);
@@ -220,11 +223,12 @@ TEST_P(pipelines, a_cancelled_one_ends_and_nothing_is_left) {
       each_kind(GetParam(), 40, 6, [where](run& r, homes_of homes) {
         tbb::task_group_context context;
         std::atomic<int> calls{0};
-        r.go(homes,
-             [&](std::size_t stage, std::size_t) {
-               if (stage == where && calls.fetch_add(1) == 17) context.cancel_group_execution();
-             },
-             context);
+        r.go(
+            homes,
+            [&](std::size_t stage, std::size_t) {
+              if (stage == where && calls.fetch_add(1) == 17) context.cancel_group_execution();
+            },
+            context);
         EXPECT_TRUE(context.is_group_execution_cancelled());
         r.expect_sound();
       });
@@ -282,19 +286,20 @@ TEST(pipeline_bodies, of_all_kinds_and_items_of_all_kinds) {
     tbb::filter second(filter_mode::parallel, homing::on(0, [](int i) -> long { return i; }));
     const auto third = tbb::make_filter<long, long>(filter_mode::serial_out_of_order, homing::on(home_of_value, &tripled));
     const auto fourth = tbb::make_filter(filter_mode::parallel, homing::on(home_of_value, [&](long value) -> long* {
-      long& kept = values[static_cast<std::size_t>(value / 3)];
-      kept = value;
-      return &kept;
-    }));
+                                           long& kept = values[static_cast<std::size_t>(value / 3)];
+                                           kept = value;
+                                           return &kept;
+                                         }));
     tbb::parallel_pipeline(
         8, tbb::make_filter(filter_mode::serial_in_order, first) & second & third & fourth &
                tbb::make_filter<long*, void>(filter_mode::serial_in_order, homing::on(home_of_pointee, last_adder{&sum})));
     EXPECT_EQ(sum, 3 * items * (items - 1) / 2);
     // A pipeline of one filter, which has a home.
     int left = 10;
-    tbb::parallel_pipeline(2, tbb::make_filter<void, void>(filter_mode::serial_in_order, homing::on(1, [&](tbb::flow_control& c) {
-      if (--left == 0) c.stop();
-    })));
+    tbb::parallel_pipeline(
+        2, tbb::make_filter<void, void>(filter_mode::serial_in_order, homing::on(1, [&](tbb::flow_control& c) {
+                                          if (--left == 0) c.stop();
+                                        })));
     EXPECT_EQ(left, 0);
   });
 }
@@ -303,7 +308,8 @@ TEST(pipeline_death, a_domain_that_is_not_there_is_a_programmers_error) {
   in_own_process(machine_of(2), [] {
     if (!homes_count()) return;  // any will do
     const auto go = [] {
-      tbb::parallel_pipeline(1, tbb::make_filter<void, void>(filter_mode::parallel, homing::on(2, [](tbb::flow_control& c) { c.stop(); })));
+      tbb::parallel_pipeline(
+          1, tbb::make_filter<void, void>(filter_mode::parallel, homing::on(2, [](tbb::flow_control& c) { c.stop(); })));
     };
     EXPECT_DEATH(go(), "there is no such domain");
   });

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <homing/parallel_pipeline.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <homing/parallel_pipeline.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,9 +23,7 @@ using tbb::filter_mode;
 using parallelism = tbb::global_control;
 
 inline constexpr unsigned threads_a_domain = 2;
-inline environment machine_of(unsigned domains) {
-  return on_machine("node:" + std::to_string(domains) + " core:2 pu:1");
-}
+inline environment machine_of(unsigned domains) { return on_machine("node:" + std::to_string(domains) + " core:2 pu:1"); }
 /// On stock oneTBB there is one domain, and homes mean nothing.
 inline bool homes_count() { return runtime().is_homing; }
 
@@ -90,6 +88,7 @@ class source {
   source(std::size_t items, std::size_t tokens) : items_(items), tokens_(tokens) {}
   item next(tbb::flow_control& control) {
     if (fetched_.load() == items_) {
+      at_end_.store(true);
       control.stop();
       return item(0, alive_);
     }
@@ -99,6 +98,17 @@ class source {
   /// To be called by the last filter's body, at its end.
   void retire() { live_.fetch_sub(1); }
   [[nodiscard]] bool all_fetched() const noexcept { return fetched_.load() == items_; }
+  /// Somebody has asked for more than there is: the filter is at its end, or held there by next_or_hold().
+  [[nodiscard]] bool at_end() const noexcept { return at_end_.load(); }
+  /// As next(), but the thread that comes to the end stays there until `may_go()`.
+  template <class MayGo>
+  item next_or_hold(tbb::flow_control& control, MayGo&& may_go) {
+    if (all_fetched()) {
+      at_end_.store(true);
+      await("what the first filter waits for at its end", may_go);
+    }
+    return next(control);
+  }
   [[nodiscard]] bool exceeded() const noexcept { return too_many_.load(); }
   [[nodiscard]] long alive() const noexcept { return alive_.load(); }
 
@@ -107,6 +117,7 @@ class source {
   const std::size_t tokens_;
   std::atomic<std::size_t> fetched_{0};
   std::atomic<std::size_t> live_{0};
+  std::atomic<bool> at_end_{false};
   std::atomic<bool> too_many_{false};
   std::atomic<long> alive_{0};
 };
@@ -130,7 +141,8 @@ class home_tally {
 class contender {
  public:
   explicit contender(unsigned domain)
-      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain), 0) {
+      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain),
+               0) {
     for (unsigned i = 0; i < threads_a_domain; ++i) {
       arena_.enqueue([this] {
         held_.fetch_add(1);
@@ -153,8 +165,8 @@ class contender {
   std::atomic<bool> over_{false};
 };
 
-/// Keeps homes abreast: whoever runs at home waits until no home is more than a few items behind its own. Those behind never
-/// wait, nor does who runs away, so somebody always goes on. One domain is home to nobody.
+/// Keeps homes abreast: whoever runs at home waits until no home is more than a few items behind its own. Those behind
+/// never wait, nor does who runs away, so somebody always goes on. One domain is home to nobody.
 class pace {
  public:
   pace(unsigned domains, unsigned empty, std::size_t slack) : begun_(domains), slack_(slack) {

@@ -26,7 +26,10 @@ struct thrown {};
 class placed_run {
  public:
   placed_run(std::uint64_t seed, int depth)
-      : random_(seed), seed_(seed), depth_(depth), items_(static_cast<std::size_t>(random_.between(1, depth > 0 ? 60 : 12))) {
+      : random_(seed),
+        seed_(seed),
+        depth_(depth),
+        items_(static_cast<std::size_t>(random_.between(1, depth > 0 ? 60 : 12))) {
     const int stages = random_.between(1, 4);
     for (int s = 0; s < stages; ++s) books_.push_back(std::make_unique<ledger>(items_));
     if (random_.one_in(6)) bad_item_ = static_cast<std::size_t>(random_.below(static_cast<int>(items_)));
@@ -76,7 +79,8 @@ class placed_run {
           return tbb::make_filter<In, Out>(mode, homing::on(
                                                      [this, salt](const In& i) {
                                                        const std::uint32_t d = some_domain(salt * 1000 + *i);
-                                                       return *i % 5 == 0 ? std::nullopt : std::optional(homing::domain_index{d});
+                                                       return *i % 5 == 0 ? std::nullopt
+                                                                          : std::optional(homing::domain_index{d});
                                                      },
                                                      body));
         }
