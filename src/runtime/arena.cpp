@@ -342,7 +342,7 @@ int arena::workers_wanted() const noexcept {
 
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         (manager_.available() > 0 && workers_.load(sync::relaxed) < workers_wanted());
+         ((manager_.available() > 0 || cut_.load(sync::relaxed)) && workers_.load(sync::relaxed) < workers_wanted());
 }
 
 void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
@@ -352,11 +352,15 @@ void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
     if (domains_[home].searchers.load(sync::relaxed) != 0) {
       return;  // the new allotment has called a worker of that domain already (A8): one is enough
     }
-  } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0 &&
-             manager_.available() > 0 &&
-             (cut_.load(sync::relaxed) || starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
-    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs.
-    manager_.demand_changed();
+  } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
+    const bool cut = cut_.load(sync::relaxed);
+    const bool idle = manager_.available() > 0;
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this one's
+    // share was cut for want of work, and others, never idle, have the rest. [A9]
+    if ((cut && idle) ||
+        ((cut || idle) && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
+      manager_.demand_changed();
+    }
   }
   call_allotted(isolation, home);
 }
