@@ -277,19 +277,17 @@ void arena::end_search_found(thread_state& t) noexcept {
 // [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one, that
 // would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
 void arena::see_all_pushes() noexcept {
-  constexpr std::int64_t soon_ns = 250'000;
-  constexpr std::int64_t rarely_ns = 1'000'000;
   constexpr unsigned quick_looks_max = 8;
   const std::int64_t now = platform::monotonic_ns();
   const std::int64_t since = now - last_look_ns_.exchange(now, sync::relaxed);
   fence_duty duty = fence_duty_.load(sync::seq_cst);
   if (duty == fence_duty::pushers) {
-    if (since < rarely_ns) {
+    if (since < look_pace_.rare_ns) {
       return;  // our leaving the count was a full fence, and so was what the pusher did before it looked at the count
     }
     // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
     fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);
-  } else if (since >= soon_ns) {
+  } else if (since >= look_pace_.soon_ns) {
     quick_looks_.store(0, sync::relaxed);
   } else if (quick_looks_.fetch_add(1, sync::relaxed) >= quick_looks_max && duty == fence_duty::searchers &&
              fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::seq_cst, sync::relaxed)) {

@@ -133,6 +133,14 @@ class arena {
   void end_search_empty(thread_state& t) noexcept;
   void end_search_found(thread_state& t) noexcept;
 
+  /// Looks of searchers that stop: so soon after one another that pushers had better pay, and so rare that they need not. [S9]
+  struct look_pace {
+    std::int64_t soon_ns = 250'000;
+    std::int64_t rare_ns = 1'000'000;
+  };
+  /// For tests of one side alone; before anybody is in the arena.
+  void set_look_pace(look_pace p) noexcept { look_pace_ = p; }
+
   /// How many look for work now; a hint.
   [[nodiscard]] int searchers() const noexcept { return searchers_.load(sync::relaxed); }
 
@@ -248,6 +256,7 @@ class arena {
   /// Who pays for the race between a push and a searcher that stops. [S9]
   enum class fence_duty : std::uint8_t { searchers, changing, pushers };
   sync::atomic<fence_duty> fence_duty_{fence_duty::searchers};
+  look_pace look_pace_;
 
   sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
 

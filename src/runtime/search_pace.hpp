@@ -51,13 +51,18 @@ class search_pace {
 /// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
 /// will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only
 /// task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
-/// must pay more.
+/// must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are multiples of a theft's
+/// cost where it was cheap.
 inline void reconsider_stealing(thread_state& t) noexcept {
   constexpr std::int64_t pays_alone_ns = 700;
+  constexpr std::int64_t pays_alone_costs = 7;
   constexpr std::int64_t pays_ns = 1600;
+  constexpr std::int64_t pays_costs = 16;
   constexpr unsigned shyness_max = search_pace::pause_rounds + 12;
   if (t.stole_at_ns != 0) {
-    const std::int64_t pays = t.in->searchers() > 1 ? pays_ns : pays_alone_ns;
+    const std::int64_t cost = t.theft_cost.typical_ns();
+    const std::int64_t pays = t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost)
+                                                    : std::max(pays_alone_ns, pays_alone_costs * cost);
     t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays ? std::min(t.shyness + 1, shyness_max) : 0;
     t.stole_at_ns = 0;
   }

@@ -266,9 +266,11 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   }
   task* found = isolation == no_isolation ? take_queued(t, p) : nullptr;
   if (found == nullptr && t.steals != theft::none) {
+    const std::int64_t began_ns = platform::monotonic_ns();
     found = steal(t, isolation, p);
     if (found != nullptr) {
       t.stole_at_ns = platform::monotonic_ns();
+      t.theft_cost.add(t.stole_at_ns - began_ns);
     }
   }
   if (found == nullptr && !resumed_first) {

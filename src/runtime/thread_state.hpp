@@ -37,6 +37,20 @@ struct after_switch_action {
 /// From which deques a thread steals: none, those with several tasks, all.
 enum class theft : std::uint8_t { none, from_rich, any };
 
+/// What a theft costs its thief of late: lines travel between CPUs several times slower at one time than at another.
+class smoothed_cost {
+ public:
+  void add(std::int64_t ns) noexcept {
+    constexpr std::int64_t outlier_ns = 2000;  // the thread was off its CPU
+    sum_ns_ += (ns < outlier_ns ? ns : outlier_ns) - sum_ns_ / window;
+  }
+  [[nodiscard]] std::int64_t typical_ns() const noexcept { return sum_ns_ / window; }
+
+ private:
+  static constexpr std::int64_t window = 16;
+  std::int64_t sum_ns_ = 0;
+};
+
 enum class thread_kind : std::uint8_t { application, worker };
 
 struct alignas(sync::cache_line_bytes) thread_state {
@@ -56,6 +70,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
 
   attachment* stay = nullptr;  ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
+  smoothed_cost theft_cost;
   unsigned shyness = 0;          ///< rounds of a search before it steals as it likes
   theft steals = theft::any;     ///< in this round
   sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue

@@ -5,7 +5,10 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <array>
+#include <cstdint>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "runtime/arena_access.hpp"
@@ -143,68 +146,94 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
   long_ends.set_value();
 }
 
-/// Two tasks that need each other, spawned one soon after the other.
-class pair_of_tasks {
+/// Stores to lines that another CPU has written last: until it has given them up, what the thread stores next is not seen
+/// either, while its loads go ahead. Written from a copy constructor, they come after all locked instructions of a spawn.
+class slow_stores {
  public:
-  /// Returns when both have run. `round` rises from 1.
-  void run_in(tbb::task_group& group, unsigned round) {
-    group.run([this, round] { both_.meet(round); });
-    dawdle(varied(round, 200));
-    group.run([this, round] {
-      both_.meet(round);
-      done_.set(round);
-    });
-    done_.await_round("the second of two tasks that run together", round);
+  void write(unsigned value) noexcept {
+    for (mark& m : lines_) {
+      m.value.store(value, sync::relaxed);
+    }
   }
 
  private:
+  std::array<mark, 32> lines_;
+};
+
+template <typename Body>
+class pushed_behind_stores {
+ public:
+  pushed_behind_stores(slow_stores& stores, unsigned round, Body body) : stores_(stores), round_(round), body_(body) {}
+  pushed_behind_stores(const pushed_behind_stores& other) noexcept
+      : stores_(other.stores_), round_(other.round_), body_(other.body_) {
+    stores_.write(round_);
+  }
+  void operator()() const { body_(); }
+
+ private:
+  slow_stores& stores_;
+  unsigned round_;
+  Body body_;
+};
+
+using pace = homing::scheduler::arena::look_pace;
+constexpr pace searchers_pay{0, 0};
+constexpr pace pushers_pay{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max()};
+
+/// A task alone, and while its thread looks for the next, two that need each other: who pushed the second may have relied on
+/// that thread, which takes the first, and must call another for the second.
+class task_then_pair {
+ public:
+  explicit task_then_pair(pace p) : arena_(3, 1, tbb::task_arena::priority::normal, leave::fast) {
+    arena_.initialize();
+    inside().set_look_pace(p);
+  }
+
+  void run(unsigned rounds) {
+    const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
+    time_budget budget;
+    arena_.execute([&] {
+      tbb::task_group group;
+      for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
+        await_spinning("the sleep of both workers", [&] { return !inside().has_workers(); });
+        group.run([this, round] {
+          stores_.write(round);
+          single_.set(round);
+        });
+        single_.await_round("a task alone", round);
+        dawdle(varied(round, 4000));
+        group.run([this, round] { both_.meet(round); });
+        dawdle(varied(7 * round, 16U << round % 13));  // how soon the thread meets the first depends on the machine
+        group.run(pushed_behind_stores(stores_, round, [this, round] {
+          both_.meet(round);
+          done_.set(round);
+        }));
+        done_.await_round("the second of two tasks that run together", round);
+      }
+      group.wait();
+    });
+  }
+
+ private:
+  homing::scheduler::arena& inside() { return *homing::scheduler::arena_access::arena_of(arena_); }
+
+  tbb::task_arena arena_;
+  slow_stores stores_;
+  mark single_;
   meeting both_;
   mark done_;
 };
 
-/// [S3]: two tasks that need each other. Who pushed the second may have relied on the only thread that searched; that
-/// one takes the first, and must call another for the second. [A11]: so must an allotment that falls between the two.
+/// [S3]. [A11]: so must an allotment that falls between the two.
 TEST(sleep_fences, a_searcher_that_takes_a_task_calls_for_the_next) {
   constexpr unsigned rounds = 120'000;
-  const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
-  tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
-  pair_of_tasks pair;
-  mark single;
-  time_budget budget;
-  arena.execute([&] {
-    tbb::task_group group;
-    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
-      dawdle(20000);  // both asleep
-      group.run([&single, round] { single.set(round); });
-      single.await_round("a task alone", round);
-      dawdle(varied(round, 4000));  // and only one of them awake
-      pair.run_in(group, round);
-    }
-    group.wait();
-  });
+  task_then_pair(searchers_pay).run(rounds);
 }
 
 /// [S9]: the same where searchers stop so often that pushers pass the fence.
 TEST(sleep_fences, a_busy_searcher_that_takes_a_task_calls_for_the_next) {
-  constexpr unsigned rounds = 300'000;
-  constexpr unsigned singles = 12;  // quickly one after the other: more than it takes for the duty to change
-  const tbb::global_control three(tbb::global_control::max_allowed_parallelism, 3);
-  tbb::task_arena arena(3, 1, tbb::task_arena::priority::normal, leave::fast);
-  pair_of_tasks pair;
-  mark single;
-  time_budget budget;
-  arena.execute([&] {
-    tbb::task_group group;
-    unsigned number = 0;
-    for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
-      for (unsigned i = round % 64 == 1 ? 0 : singles - 1; i < singles; ++i) {
-        group.run([&single, mine = ++number] { single.set(mine); });
-        single.await_round("a task alone", number);
-      }
-      pair.run_in(group, round);
-    }
-    group.wait();
-  });
+  constexpr unsigned rounds = 120'000;
+  task_then_pair(pushers_pay).run(rounds);
 }
 
 /// [A2]: of three threads, one stays in an arena of two slots and the others share the second one. All slots are
