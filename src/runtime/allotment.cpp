@@ -76,9 +76,7 @@ void resource_manager::demand_changed() noexcept {
 void resource_manager::call_for(const std::vector<arena*>& grown) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
   for (arena* a : grown) {
-    if (a->has_work(no_isolation, nullptr)) {
-      a->call_allotted(isolation_of_the_work, a->called_for_.load(sync::relaxed));
-    }
+    a->call_allotted_for_work_left(a->called_for_.load(sync::relaxed));
     a->drop_reference();
   }
 }
@@ -122,7 +120,7 @@ bool resource_manager::is_out_of_date() noexcept {
   // pusher asks for nothing while no worker idles.
   return newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed) ||
          std::any_of(served_.begin(), served_.end(), [](arena* a) {
-           return a->cut_.load(sync::relaxed) && a->has_work(no_isolation, nullptr);
+           return a->cut_.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody);
          });
 }
 
@@ -133,7 +131,7 @@ void resource_manager::look_again_at_cut() noexcept {
   // [A11] The smaller shares are out before this look; partner: a push, then the look at the share.
   sync::heavy_fence();
   for (arena* a : newly_cut_) {
-    if (a->has_work(no_isolation, nullptr)) {
+    if (a->has_work(no_isolation, arena::anybody)) {
       dirty_.store(true, sync::seq_cst);
     }
   }
@@ -147,7 +145,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
   while (next != level.end() && pool.left != 0) {
     arena& a = **next;
     ++next;
-    const bool has_more = a.has_work(no_isolation, nullptr);
+    const bool has_more = a.has_work(no_isolation, arena::anybody);
     if (!a.wants_workers() || (!has_more && a.workers_.load(sync::relaxed) == 0 && a.stand_down())) {
       unlist(a);  // its own threads did the work before a worker came
       continue;

@@ -47,7 +47,11 @@ constexpr std::size_t slot_mail_capacity = 64;
 
 }  // namespace
 
-arena::arena(resource_manager& manager, const arena_request& request) : manager_(manager), request_(request) {
+arena::arena(resource_manager& manager, const arena_request& request)
+    : manager_(manager),
+      request_(request),
+      steal_(request.steal.value_or(manager.steal())),
+      stays_(steal_ == steal_policy::domain && manager.domain_count() > 1) {
   const topology::machine& machine = manager.machine();
   domain_count_ = manager.domain_count();
   allowed_by_domain_ = machine.allowed_cpus_by_domain(request.constraints);
@@ -144,9 +148,11 @@ void arena::release_slot(slot_id number) noexcept {
   }
   if (__builtin_expect(unheard_.load(sync::relaxed), false)) {
     unheard_.store(false, sync::relaxed);
-    if (has_work(no_isolation, nullptr)) {
-      call_somebody(isolation_of_the_work, slots_[number].home);
-    }
+    call_for_work_left(isolation_of_the_work, slots_[number].home);
+  }
+  if (__builtin_expect(stays_, false) && !slots_[number].tasks.looks_empty()) {
+    // [S10] What its thread has left is everybody's now.
+    call_somebody(isolation_of_the_work, slots_[number].domain.load(sync::relaxed), reach::all);
   }
 }
 
@@ -183,25 +189,38 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
 }
 
-bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
-  const bool stay = manager_.steal() == steal_policy::domain && by != nullptr;
+bool arena::has_common_work(isolation_tag isolation) noexcept {
   if (!resumed.empty()) {
     return true;
   }
   if (isolation == no_isolation) {
-    if (!unaddressed.empty() || !critical.empty()) {
-      return true;
+    return !unaddressed.empty() || !critical.empty();
+  }
+  return critical.has_if([&](const task& t) { return task_access::isolation(t) == isolation; });
+}
+
+bool arena::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
+  return slot.tasks.has([&](std::uint64_t tag) {
+    const slot_id affinity = tag_affinity(tag);
+    if (affinity != no_slot && by_domain != anybody) {
+      // A thread of its home domain looks for work and will find it: not ours.
+      const unsigned h = home_of(affinity);
+      if (h != by_domain && domains_[h].searchers.load(sync::relaxed) > 0) {
+        return false;
+      }
     }
-  } else {
-    const auto ours = [&](const task& t) { return task_access::isolation(t) == isolation; };
-    if (critical.has_if(ours)) {
-      return true;
-    }
+    return tag_fits(tag, isolation);
+  });
+}
+
+bool arena::has_work(isolation_tag isolation, unsigned by_domain) noexcept {
+  if (has_common_work(isolation)) {
+    return true;
   }
   const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };
   for (unsigned d = 0; d < domain_count_; ++d) {
     arena_domain& home = domains_[d];
-    if (stay && d != by->domain) {
+    if (stays_ && by_domain != anybody && d != by_domain) {
       // As take_queued(): a queue that nobody else could serve, and nothing else.
       if (isolation == no_isolation && !home.queue.empty() && home.allotted.load(sync::relaxed) == 0 &&
           home.active.load(sync::relaxed) == 0) {
@@ -212,30 +231,43 @@ bool arena::has_work(isolation_tag isolation, const thread_state* by) noexcept {
     if (isolation == no_isolation && !home.queue.empty()) {
       return true;
     }
-    if (by != nullptr && d == by->domain) {
+    if (d == by_domain) {
       const sync::mailbox* box = home.mail.load(sync::acquire);
       if (box != nullptr && box->has(fits)) {
         return true;
       }
     }
-    for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
-      const bool found = slots_[i].tasks.has([&](std::uint64_t tag) {
-        const slot_id affinity = tag_affinity(tag);
-        if (affinity != no_slot && by != nullptr) {
-          // A thread of its home domain looks for work and will find it: not ours.
-          const unsigned h = home_of(affinity);
-          if (h != by->domain && domains_[h].searchers.load(sync::relaxed) > 0) {
-            return false;
-          }
-        }
-        return tag_fits(tag, isolation);
-      });
-      if (found) {
-        return true;
-      }
+  }
+  return std::any_of(&slots_[0], &slots_[0] + slot_count_, [&](const arena_slot& slot) {
+    return (by_domain == anybody || may_rob(by_domain, slot)) && has_slot_work(isolation, slot, by_domain);
+  });
+}
+
+template <typename Call>
+void arena::for_work_left(isolation_tag isolation, unsigned home, Call&& call) noexcept {
+  const isolation_tag looked_for = isolation == isolation_of_the_work ? no_isolation : isolation;
+  if (!stays_) {
+    if (has_work(looked_for, anybody)) {
+      call(isolation, home, reach::all);
+    }
+    return;
+  }
+  if (has_common_work(looked_for)) {
+    call(isolation, home, reach::all);
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    if (domains_[d].searchers.load(sync::relaxed) == 0 && has_work(looked_for, d)) {
+      call(isolation, d, reach::home);
     }
   }
-  return false;
+}
+
+void arena::call_for_work_left(isolation_tag isolation, unsigned home) noexcept {
+  for_work_left(isolation, home, [this](isolation_tag i, unsigned d, reach who) { call_somebody(i, d, who); });
+}
+
+void arena::call_allotted_for_work_left(unsigned home) noexcept {
+  for_work_left(isolation_of_the_work, home, [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
 }
 
 bool arena::has_enqueued() const noexcept {
@@ -258,19 +290,39 @@ void arena::end_search_empty(thread_state& t) noexcept {
 
 void arena::end_search_found(thread_state& t) noexcept {
   t.slot->hungry.store(false, sync::relaxed);
-  domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
+  const bool last_here = domains_[t.domain].searchers.fetch_sub(1, sync::relaxed) == 1;
   // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
-  if (searchers_.fetch_sub(1, sync::seq_cst) == 1 && somebody_could_come()) {
-    if (!has_work(no_isolation, nullptr)) {
+  const bool last = searchers_.fetch_sub(1, sync::seq_cst) == 1;
+  if ((stays_ ? last_here : last) && somebody_could_come()) {
+    const unsigned by = stays_ ? t.domain : anybody;
+    if (!has_work(no_isolation, by)) {
       see_all_pushes();
-      if (!has_work(no_isolation, nullptr)) {
+      if (!has_work(no_isolation, by)) {
         if (manager_.unmet() && workers_.load(sync::relaxed) < allotted_.load(sync::relaxed)) {
           manager_.demand_changed();  // others can use what is left of this arena's share
         }
         return;
       }
     }
-    call_somebody(isolation_of_the_work, t.domain);
+    call_somebody(isolation_of_the_work, t.domain, stays_ && !has_common_work(no_isolation) ? reach::home : reach::all);
+  }
+}
+
+void arena::call_instead(unsigned domain) noexcept {
+  if (!stays_) {
+    new_common_work(no_isolation, domain);
+    return;
+  }
+  if (domains_[domain].searchers.load(sync::relaxed) == 0) {
+    call_somebody(no_isolation, domain, reach::home);
+  }
+  new_common_work(no_isolation, domain);
+}
+
+void arena::new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept {
+  const unsigned home = where.domain.load(sync::relaxed);
+  if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
+    call_somebody(isolation, home, reach::home);
   }
 }
 
@@ -303,18 +355,18 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
   searchers_.fetch_sub(1, sync::seq_cst);
   // Application threads fill the arena; one of them may be asleep in a wait.
-  static_cast<void>(wake_sleeper(isolation_of_the_work, t.domain));
+  static_cast<void>(wake_sleeper(isolation_of_the_work, t.domain, reach::all));
 }
 
 bool arena::stand_down() noexcept {
-  if (has_work(no_isolation, nullptr)) {
+  if (has_work(no_isolation, anybody)) {
     return false;
   }
   // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at busy_.
   const bool was_mandatory = mandatory_.exchange(false, sync::seq_cst);
   busy_.store(false, sync::seq_cst);
   sync::heavy_fence();
-  if (!has_work(no_isolation, nullptr)) {
+  if (!has_work(no_isolation, anybody)) {
     return true;
   }
   if (was_mandatory) {
@@ -343,7 +395,7 @@ bool arena::somebody_could_come() const noexcept {
          ((manager_.available() > 0 || cut_.load(sync::relaxed)) && workers_.load(sync::relaxed) < workers_wanted());
 }
 
-void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
+void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept {
   called_for_.store(home, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
     manager_.demand_rose(*this);
@@ -360,16 +412,16 @@ void arena::call_somebody(isolation_tag isolation, unsigned home) noexcept {
       manager_.demand_changed();
     }
   }
-  call_allotted(isolation, home);
+  call_allotted(isolation, home, who);
 }
 
-void arena::call_allotted(isolation_tag isolation, unsigned home) noexcept {
+void arena::call_allotted(isolation_tag isolation, unsigned home, reach who) noexcept {
   if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && worker_could_enter() &&
-      manager_.send_worker(*this, home)) {
+      manager_.send_worker(*this, home, who == reach::home ? 1 : domain_count_)) {
     return;
   }
   if (sleepers_.load(sync::relaxed) != 0) {
-    static_cast<void>(wake_sleeper(isolation, home));
+    static_cast<void>(wake_sleeper(isolation, home, who));
   }
 }
 
@@ -399,7 +451,7 @@ void arena::drop_reference() noexcept {
 void arena::submit(task& t, unsigned home_or_none) {
   if (home_or_none == no_home) {
     unaddressed.push(t);
-    new_work(no_isolation, 0);
+    new_common_work(no_isolation, 0);
   } else {
     domains_[home_or_none].queue.push(t);
     new_mail(no_isolation, home_or_none);
@@ -419,7 +471,7 @@ void arena::enqueue(task& t, unsigned home_or_none) {
     manager_.demand_rose(*this);
   }
   if (home_or_none == no_home) {
-    new_work(no_isolation, 0);
+    new_common_work(no_isolation, 0);
   } else {
     new_mail(no_isolation, home_or_none);
   }
@@ -427,12 +479,12 @@ void arena::enqueue(task& t, unsigned home_or_none) {
 
 void arena::submit_critical(task& t) {
   critical.push(t);
-  new_work(task_access::isolation(t), 0);
+  new_common_work(task_access::isolation(t), 0);
 }
 
 void arena::submit_resume(task& t) {
   resumed.push(t);
-  new_work(any_isolation, 0);
+  new_common_work(any_isolation, 0);
 }
 
 }  // namespace homing::scheduler

@@ -10,10 +10,12 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/dispatcher.hpp"
 #include "runtime/observer_list.hpp"
+#include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "runtime/task_proxy.hpp"
 #include "runtime/thread_state.hpp"
@@ -54,6 +56,7 @@ struct arena_request {
   topology::constraints_query constraints;
   bool fast_leave = false;
   int only_domain = -1;  ///< workers of no other domain, unless it has none; -1: as the constraints say
+  std::optional<steal_policy> steal;  ///< none: as HOMING_STEAL says
 };
 
 struct suspend_point;
@@ -88,6 +91,7 @@ class arena {
   [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
   [[nodiscard]] const arena_request& request() const noexcept { return request_; }
   [[nodiscard]] resource_manager& manager() const noexcept { return manager_; }
+  [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
   [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
   [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
   [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
@@ -110,23 +114,35 @@ class arena {
   /// Puts an item for `affinity` in its mailbox; false if there is no room or nobody could come for it.
   [[nodiscard]] bool post(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
 
-  /// After a push: calls a thread if none looks for work and one could come. The hot side of sleep.md [S2].
-  void new_work(isolation_tag isolation, unsigned home) noexcept {
+  /// After a push to the deque of the slot: calls a thread if none looks for work and one could come. The hot side of
+  /// sleep.md [S2].
+  void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
+    pushers_fence();
+    if (__builtin_expect(stays_, false)) {
+      new_work_that_stays(isolation, where);
+    } else if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
+      call_somebody(isolation, home, reach::all);
+    }
+  }
+  /// The same, of what a thread of any domain may take.
+  void new_common_work(isolation_tag isolation, unsigned home) noexcept {
     pushers_fence();
     if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody(isolation, home);
+      call_somebody(isolation, home, reach::all);
     }
   }
   /// After a post: as new_work(), but a thread that looks for work must be of that domain.
   void new_mail(isolation_tag isolation, unsigned home) noexcept {
     pushers_fence();
-    if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody(isolation, home);
+    arena_domain& d = domains_[home];
+    if (d.searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
+      call_somebody(isolation, home, stays_ && d.allotted.load(sync::relaxed) > 0 ? reach::home : reach::all);
     }
   }
 
-  /// True if a task is there that a thread with this isolation could take.
-  [[nodiscard]] bool has_work(isolation_tag isolation, const thread_state* by) noexcept;
+  /// True if a task is there that a thread with this isolation could take: one of that domain, or some thread.
+  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept;
+  static constexpr unsigned anybody = ~0U;
 
   /// Bookkeeping of threads that look for work (isolated ones are not counted: they may not take what comes).
   void begin_search(thread_state& t) noexcept;
@@ -158,8 +174,18 @@ class arena {
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
 
-  /// Calls a thread for a task of that isolation that nobody may have been called for.
-  void call_for_work_left(isolation_tag isolation) noexcept { call_somebody(isolation, 0); }
+  /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as searching.
+  void call_instead(unsigned domain) noexcept;
+  /// Calls a thread where there is work that nobody may have been called for; `home` is a hint.
+  void call_for_work_left(isolation_tag isolation, unsigned home) noexcept;
+  /// The same, never asking for a new allotment, so that whoever allots can call it.
+  void call_allotted_for_work_left(unsigned home) noexcept;
+
+  /// [S10] Whether thieves of that domain may rob the slot: all do where they may go everywhere; else those of its thread's domain,
+  /// and if it has none, all.
+  [[nodiscard]] bool may_rob(unsigned domain, const arena_slot& slot) const noexcept {
+    return !stays_ || slot.domain.load(sync::relaxed) == domain || !slot.occupied.load(sync::relaxed);
+  }
 
   void sleep_begin(sleeper& s) noexcept;
   /// Takes the sleeper off the list; true if a waker had done so (and counted it as searching).
@@ -227,15 +253,25 @@ class arena {
   /// Says that no workers are wanted, unless work shows behind a fence; true if so.
   bool stand_down() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
-  [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home) noexcept;
+  /// Threads of which domains are of use: of the home of the work first, or of no other.
+  enum class reach : bool { home, all };
+  [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
-  void call_allotted(isolation_tag isolation, unsigned home) noexcept;
+  void call_allotted(isolation_tag isolation, unsigned home, reach who) noexcept;
+  [[gnu::noinline]] void new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
+  [[nodiscard]] bool has_common_work(isolation_tag isolation) noexcept;
+  [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
+  /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
+  template <typename Call>
+  void for_work_left(isolation_tag isolation, unsigned home, Call&& call) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
-  [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home) noexcept;
+  [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home, reach who) noexcept;
 
   resource_manager& manager_;
   const arena_request request_;
+  const steal_policy steal_;
+  const bool stays_;  ///< its thieves never leave their domain
   unsigned max_concurrency_ = 0;
   unsigned reserved_slots_ = 0;
   unsigned max_workers_ = 0;

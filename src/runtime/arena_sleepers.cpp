@@ -77,10 +77,13 @@ void arena::call_slot_waiter() noexcept {
   called->parker.unpark();
 }
 
-bool arena::wake_sleeper(isolation_tag isolation, unsigned home) noexcept {
+bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noexcept {
   const auto may_take = [&](const sleeper& s) {
+    if (who == reach::home && s.thread != nullptr && s.thread->domain != home) {
+      return false;
+    }
     return s.isolation == no_isolation || s.isolation == isolation || isolation == any_isolation ||
-           (isolation == isolation_of_the_work && has_work(s.isolation, s.thread));
+           (isolation == isolation_of_the_work && has_work(s.isolation, s.thread != nullptr ? s.thread->domain : anybody));
   };
   thread_state* chosen = nullptr;
   suspend_point* stack = nullptr;

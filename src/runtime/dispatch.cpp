@@ -46,7 +46,7 @@ void sleep_in_arena(thread_state& t, isolation_tag isolation, Ready&& ready) {
     a.end_search_empty(t);
   }
   sync::heavy_fence();  // ... before the last look
-  if (!ready() && !a.has_work(isolation, &t)) {
+  if (!ready() && !a.has_work(isolation, t.domain)) {
     t.parker.park();  // [S5]
   }
   const bool woken_for_work = a.sleep_end(me);
@@ -322,7 +322,7 @@ inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slo
   task_access::set_isolation(work, isolation);
   task_access::set_address(work, {t.slot_number, noted_affinity, t.domain});
   t.slot->tasks.push(as_item(work), make_tag(isolation, no_slot));
-  t.in->new_work(isolation, t.domain);
+  t.in->new_work(isolation, t.domain, *t.slot);
 }
 
 }  // namespace
@@ -362,7 +362,7 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   }
   const bool keep_home = a.domain_count() > 1 && home == t.domain;
   t.slot->tasks.push(as_item(work), make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
-  a.new_work(isolation, home);
+  a.new_work(isolation, home, *t.slot);
 }
 
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain) {
@@ -440,7 +440,7 @@ void work_until_empty(thread_state& t, arena& a) {
       empty_waiter waiter;
       dispatch(visit.base(), nullptr, waiter, search_mark::none);
     }
-    if (!a.has_workers() && !a.has_work(no_isolation, nullptr)) {
+    if (!a.has_workers() && !a.has_work(no_isolation, arena::anybody)) {
       return;
     }
     sched_yield();

@@ -236,7 +236,7 @@ void resource_manager::retire(arena& a) {
   {
     const holder hold(*this);
     // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
-    work_left = a.has_work(no_isolation, nullptr);
+    work_left = a.has_work(no_isolation, arena::anybody);
     if (work_left) {
       a.references_.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.kept_.store(true, sync::release);
@@ -255,7 +255,7 @@ void resource_manager::retire(arena& a) {
   if (a.busy_.load(sync::relaxed) && a.allotted_.load(sync::relaxed) == 0) {
     demand_changed();
   }
-  a.call_somebody(isolation_of_the_work, 0);
+  a.call_for_work_left(isolation_of_the_work, 0);
   a.drop_reference();
 }
 

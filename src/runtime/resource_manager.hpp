@@ -21,6 +21,7 @@
 
 #include "platform/id_set.hpp"
 #include "runtime/lease_book.hpp"
+#include "runtime/steal_policy.hpp"
 #include "runtime/thread_state.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
@@ -29,9 +30,6 @@
 namespace homing::scheduler {
 
 class arena;
-
-/// How far a thief goes: HOMING_STEAL.
-enum class steal_policy : std::uint8_t { near, random, domain };
 
 /// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9, or as upstream does also while
 /// nobody is there to take it.
@@ -86,8 +84,9 @@ class resource_manager {
   /// Lists the arena, if it wants workers, for the next allotment.
   void announce(arena& a) noexcept;
 
-  /// Wakes or makes a worker for the arena, of `home` if that is short of workers. False if none can come.
-  bool send_worker(arena& a, unsigned home) noexcept;
+  /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so many in
+  /// all. False if none can come.
+  bool send_worker(arena& a, unsigned home, unsigned domains) noexcept;
 
   /// Workers that sleep, or could be made; a hint for the hot path.
   [[nodiscard]] int available() const noexcept { return idle_.load(sync::relaxed) + could_make_.load(sync::relaxed); }

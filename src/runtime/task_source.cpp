@@ -21,7 +21,7 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) {
   }
   const isolation_tag its = task_access::isolation(*taken);
   t.slot->tasks.push(as_item(*taken), make_tag(its, no_slot));
-  t.in->new_work(its, t.domain);
+  t.in->new_work(its, t.domain, *t.slot);
   return nullptr;
 }
 
@@ -77,7 +77,7 @@ task* take_queued(thread_state& t, patience p) {
     found = take_from(a.unaddressed);
   }
   if (found == nullptr && a.domain_count() > 1) {
-    const bool stay = a.manager().steal() == steal_policy::domain;
+    const bool stay = a.steal() == steal_policy::domain;
     const auto from = static_cast<topology::domain_index>(t.domain);
     for (const topology::domain_index d : a.manager().machine().nearest_first(from)) {
       arena_domain& other = a.domain(static_cast<unsigned>(d));
@@ -208,7 +208,7 @@ task* steal(thread_state& t, isolation_tag isolation, patience p) {
   if (a.domain_count() == 1 && !manager.has_l3_groups()) {
     return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
   }
-  if (manager.steal() == steal_policy::random) {
+  if (a.steal() == steal_policy::random) {
     return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
   }
   const arena_domain& own = a.domain(t.domain);
@@ -218,8 +218,8 @@ task* steal(thread_state& t, isolation_tag isolation, patience p) {
       return found;
     }
   }
-  if (manager.steal() == steal_policy::domain) {
-    return steal_in_domain(t, t.domain, isolation, p);
+  if (a.steal() == steal_policy::domain) {
+    return steal_among(t, 0, a.slot_count(), isolation, p, [&](unsigned i) { return a.may_rob(t.domain, a.slot(i)); });
   }
   for (const topology::domain_index d : manager.machine().nearest_first(static_cast<topology::domain_index>(t.domain))) {
     if (task* found = steal_in_domain(t, static_cast<unsigned>(d), isolation, p)) {

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "memory/small_object_pool.hpp"
 #include "observe/counters.hpp"
 #include "observe/task_homes.hpp"
 #include "observe/trace.hpp"
 #include "runtime/context.hpp"
+#include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
 #include "sync/shared_queue.hpp"
@@ -76,6 +78,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
   bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   int domain_of_next_arena = -1;  ///< of the one that this thread is about to make; -1: any
+  std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
   void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena

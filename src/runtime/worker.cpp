@@ -31,8 +31,8 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
   return w;
 }
 
-bool resource_manager::send_worker(arena& a, unsigned home) noexcept {
-  for (unsigned i = 0; i != domain_count_; ++i) {
+bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) noexcept {
+  for (unsigned i = 0; i != domains; ++i) {
     const unsigned d = (home + i) % domain_count_;
     if (!reserve(a, d)) {
       continue;
@@ -152,11 +152,11 @@ arena* resource_manager::find_work(worker& w) noexcept {
       }
       const arena_domain& here = a->domains_[w.domain];
       if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
-        if (available() > 0 && a->has_work(no_isolation, nullptr) && a->worker_could_enter() && a->try_reference()) {
+        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter() && a->try_reference()) {
           grown.push_back(a);  // [A10] it waits for a worker of another domain
         }
       } else if ((best == nullptr || a->priority_level() < best->priority_level()) &&
-                 a->has_work(no_isolation, this_thread_or_null) && a->worker_could_enter()) {
+                 a->has_work(no_isolation, w.domain) && a->worker_could_enter()) {
         best = a;
       }
     }
@@ -216,10 +216,10 @@ arena* resource_manager::next_assignment(worker& w) {
         }
         // Two arenas want it; the found one gets another.
         found->searchers_.fetch_sub(1, sync::seq_cst);
-        found->domains_[w.domain].searchers.fetch_sub(1, sync::relaxed);
+        found->domains_[w.domain].searchers.fetch_sub(1, sync::seq_cst);
         found->add_reference();
         unreserve(*found, w.domain);
-        found->new_work(no_isolation, w.domain);
+        found->call_instead(w.domain);
         found->drop_reference();
       }
       continue;

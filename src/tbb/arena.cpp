@@ -40,6 +40,7 @@ void initialize(d1::task_arena_base& user) {
   const scheduler::thread_state& t = scheduler::arena_thread();  // the caller is attached, as oneTBB's is
   scheduler::arena_request request = task_arena_impl::request_of(user);
   request.only_domain = t.domain_of_next_arena;
+  request.steal = t.steal_in_next_arena;
   scheduler::resource_manager& manager = scheduler::resource_manager::current();
   if (request.constraints.numa_id >= 0) {
     const auto ids = manager.machine().numa_ids();

@@ -1,5 +1,6 @@
 /// Exported: what <homing/tasks.hpp> and its kin need beyond oneTBB's interface.
 #include <homing/detail/tasks_door.hpp>
+#include <homing/steal_policy.hpp>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
@@ -48,11 +49,32 @@ std::uint32_t move_to(std::uint32_t domain) noexcept {
   return before;
 }
 
-void initialize_in(void* user, std::uint32_t domain) {
+/// What the next arena of this thread is to be: for that one only, also if there is no memory for it.
+struct arena_order {
   thread_state& t = arena_thread();
-  t.domain_of_next_arena = static_cast<int>(domain);
+  arena_order() = default;
+  arena_order(const arena_order&) = delete;
+  arena_order& operator=(const arena_order&) = delete;
+  ~arena_order() {
+    t.domain_of_next_arena = -1;
+    t.steal_in_next_arena.reset();
+  }
+};
+
+void initialize_in(void* user, std::uint32_t domain) {
+  const arena_order order;
+  order.t.domain_of_next_arena = static_cast<int>(domain);
   static_cast<tbb::task_arena*>(user)->initialize();
-  t.domain_of_next_arena = -1;
+}
+
+static_assert(static_cast<std::uint32_t>(homing::steal_policy::near) == static_cast<std::uint32_t>(steal_policy::near) &&
+              static_cast<std::uint32_t>(homing::steal_policy::random) == static_cast<std::uint32_t>(steal_policy::random) &&
+              static_cast<std::uint32_t>(homing::steal_policy::domain) == static_cast<std::uint32_t>(steal_policy::domain));
+
+void initialize_with(void* user, std::uint32_t steal) {
+  const arena_order order;
+  order.t.steal_in_next_arena = static_cast<steal_policy>(steal);
+  static_cast<tbb::task_arena*>(user)->initialize();
 }
 
 void place_filter(void* filter, homing::detail::item_home home, const void* placed) noexcept {
@@ -115,6 +137,7 @@ extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_do
                                                 .take_lease = &take_lease,
                                                 .renew_lease = &renew_lease,
                                                 .end_lease = &end_lease,
-                                                .state_of_lease = &state_of_lease};
+                                                .state_of_lease = &state_of_lease,
+                                                .initialize_with = &initialize_with};
   return &table;
 }

@@ -5,8 +5,10 @@
 #include <homing/parallel_reduce.hpp>
 #include <homing/pinned.hpp>
 #include <homing/placement.hpp>
+#include <homing/steal_policy.hpp>
 #include <homing/tasks.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -90,6 +92,23 @@ TEST(guide, sections_that_stay) {
     });
 
     EXPECT_EQ(norm, 400.0);
+  });
+}
+
+TEST(guide, arenas_whose_thieves_stay) {
+  homing::testing::in_own_process(four_nodes, [] {
+    std::vector<double> a(100'000, 1.0);
+    const tbb::blocked_range<std::size_t> range(0, a.size());
+    const auto distribution = homing::block(a.size());
+    const auto scale = [&](const auto& r) {
+      for (std::size_t i = r.begin(); i != r.end(); ++i) a[i] *= 2.0;
+    };
+
+    tbb::task_arena arena;
+    homing::initialize(arena, homing::steal_policy::domain);  // before its first use; HOMING_STEAL=domain does it for all arenas
+    arena.execute([&] { homing::parallel_for(range, scale, distribution); });
+
+    EXPECT_EQ(std::count(a.begin(), a.end(), 2.0), 100'000);
   });
 }
 

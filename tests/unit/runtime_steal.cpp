@@ -1,15 +1,19 @@
-// Whom a thief robs, by HOMING_STEAL: one worker in each domain; all but one have a task to be stolen and are busy, and
+// Whom a thief robs, by HOMING_STEAL or an arena's own policy: one worker in each domain; all but one have a task to be stolen and are busy, and
 // the last one looks for work. Made-up machines, each test in a process of its own.
 #include <gtest/gtest.h>
+#include <homing/steal_policy.hpp>
+#include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "runtime/resource_manager.hpp"
 #include "unit/await.hpp"
+#include "unit/litmus.hpp"
 #include "unit/own_process.hpp"
 #include "unit/topology_fixture.hpp"
 #include "unit/worker_threads.hpp"
@@ -27,13 +31,16 @@ unsigned domain_here() { return homing::scheduler::this_thread().domain; }
 /// workers ran in the end, nothing.
 class robbery {
  public:
-  explicit robbery(unsigned thief) : thief_(thief) {}
+  explicit robbery(unsigned thief, std::optional<homing::steal_policy> policy = {}) : thief_(thief), policy_(policy) {}
 
   domains run() {
     workers_ = static_cast<int>(resource_manager::current().domain_count());
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                     static_cast<std::size_t>(workers_) + 1);
     tbb::task_arena arena(workers_, 0);
+    if (policy_) {
+      homing::initialize(arena, *policy_);
+    }
     for (int i = 0; i < workers_; ++i) {
       arena.enqueue([this] { take_part(); });
     }
@@ -73,6 +80,7 @@ class robbery {
   }
 
   const unsigned thief_;
+  const std::optional<homing::steal_policy> policy_;
   int workers_ = 0;
   sync::atomic<int> here_{0};
   sync::atomic<int> victims_ready_{0};
@@ -125,6 +133,83 @@ TEST(steal, domain_stays_at_home) {
     }
   });
   EXPECT_EQ(report.number("far"), 0U);
+}
+
+TEST(steal, an_arena_has_its_own_policy) {
+  const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}}, [] {
+    for (unsigned thief = 0; thief < 4; ++thief) {
+      EXPECT_EQ(robbery(thief, homing::steal_policy::domain).run(), domains{}) << "a thief of domain " << thief;
+      EXPECT_EQ(robbery(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
+    }
+  });
+  EXPECT_EQ(report.number("far"), 12U);
+}
+
+TEST(steal, an_arena_goes_further_than_the_others) {
+  in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "domain"}}, [] {
+    EXPECT_EQ(robbery(1, homing::steal_policy::near).run(), from_near_to_far(1));
+    EXPECT_EQ(robbery(1).run(), domains{});
+  });
+}
+
+TEST(steal, a_policy_after_the_first_use_is_refused) {
+  EXPECT_DEATH(
+      {
+        tbb::task_arena arena;
+        arena.initialize();
+        homing::initialize(arena, homing::steal_policy::domain);
+      },
+      "after the arena's first use: call it before");
+}
+
+/// Threads of the other domain look for work and are of no use: one of this domain must be woken.
+TEST(steal, where_thieves_stay_a_push_wakes_its_own_domain) {
+  const auto report = in_own_process({{"HOMING_TOPOLOGY", "node:2 core:2 pu:1"}}, [] {
+    constexpr int threads = 5;
+    constexpr unsigned rounds = 20'000;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(threads, 1);
+    homing::initialize(arena, homing::steal_policy::domain);
+    sync::atomic<unsigned> enqueued{0};
+    sync::atomic<unsigned> ran{0};
+    unsigned strangers = 0;
+    arena.execute([&] {
+      tbb::task_group group;
+      for (unsigned round = 1; round <= rounds && !testing::Test::HasFailure(); ++round) {
+        const unsigned here = domain_here();
+        if (round % 3 != 0) {
+          homing::enqueue(arena, homing::on(1 - here), [&] { enqueued.fetch_add(1); });
+        }
+        group.run([&, here, round] {
+          strangers += domain_here() != here ? 1U : 0U;
+          ran.store(round);
+        });
+        await("a thread of the domain", [&] { return ran.load() == round; });
+        homing::testing::dawdle(round * 2654435761U % 8000);
+      }
+      group.wait();
+    });
+    EXPECT_EQ(strangers, 0U);
+    await("the enqueued tasks", [&] { return enqueued.load() == rounds - rounds / 3; });
+  });
+  EXPECT_EQ(report.number("far"), 0U);
+}
+
+/// A thread that leaves its tasks behind leaves them to all: here no other is of its domain.
+TEST(steal, where_thieves_stay_what_a_thread_has_left_is_for_all) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
+    constexpr unsigned rounds = 5'000;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+    for (unsigned round = 1; round <= rounds && !testing::Test::HasFailure(); ++round) {
+      tbb::task_arena arena(3, 1);
+      homing::initialize(arena, homing::steal_policy::domain);
+      tbb::task_group group;
+      sync::atomic<bool> ran{false};
+      arena.execute([&] { group.run([&] { ran.store(true); }); });
+      await("a task whose thread has left the arena", [&] { return ran.load(); });
+      arena.execute([&] { group.wait(); });
+    }
+  });
 }
 
 /// Each of three must be the first one once: a thousand thieves who choose at random do not miss one.

@@ -51,6 +51,8 @@ struct tasks_door {
   bool (*renew_lease)(std::uint64_t lease, std::uint32_t* granted, std::uint32_t* own_domain);
   void (*end_lease)(std::uint64_t lease) noexcept;
   lease_state (*state_of_lease)(std::uint64_t lease) noexcept;
+  /// As d1::task_arena::initialize(), for an arena whose threads steal by that homing::steal_policy. Errors: as initialize().
+  void (*initialize_with)(void* arena, std::uint32_t steal);
 };
 
 /// What every library that has the door offers; what came later is asked for by a function of its own.
@@ -72,6 +74,13 @@ using tasks_door_opener = const tasks_door* (*)();
     return table != nullptr && table->size_bytes >= first_tasks_door_bytes ? table : nullptr;
   }();
   return found;
+}
+
+/// The door if it knows steal policies, null otherwise.
+[[nodiscard]] inline const tasks_door* policy_door() noexcept {
+  constexpr std::size_t needed_bytes = offsetof(tasks_door, initialize_with) + sizeof(tasks_door::initialize_with);
+  const tasks_door* const table = door();
+  return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
 }
 
 /// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others use:

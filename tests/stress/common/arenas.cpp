@@ -1,4 +1,5 @@
 // Constructs that change where tasks run: arenas, enqueued work, isolation, observers, controls.
+#include <homing/steal_policy.hpp>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
@@ -18,8 +19,7 @@ tbb::task_arena::priority random_priority(rng& random) {
   return priorities[random.below(3)];
 }
 
-/// Any arena that workers can enter, so that what is enqueued there runs.
-std::unique_ptr<tbb::task_arena> random_arena(const node& n, rng& random, unsigned reserved) {
+std::unique_ptr<tbb::task_arena> random_kind_of_arena(const node& n, rng& random, unsigned reserved) {
   const int concurrency = random.between(2, n.env->threads < 2 ? 2 : n.env->threads);
   const tbb::task_arena::priority priority = random_priority(random);
   switch (random.below(4)) {
@@ -35,6 +35,13 @@ std::unique_ptr<tbb::task_arena> random_arena(const node& n, rng& random, unsign
     default:
       return std::make_unique<tbb::task_arena>(concurrency, reserved, priority);
   }
+}
+
+/// Any arena that workers can enter, so that what is enqueued there runs; sometimes with a steal policy of its own.
+std::unique_ptr<tbb::task_arena> random_arena(const node& n, rng& random, unsigned reserved) {
+  std::unique_ptr<tbb::task_arena> arena = random_kind_of_arena(n, random, reserved);
+  if (random.one_in(3)) homing::initialize(*arena, static_cast<homing::steal_policy>(random.below(3)));
+  return arena;
 }
 
 /// A body of several items inside `arena`, entered with execute(); checks the returned value too.

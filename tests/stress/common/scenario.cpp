@@ -2,6 +2,7 @@
 #include "scenario.hpp"
 
 #include <dirent.h>
+#include <homing/steal_policy.hpp>
 #include <tbb/info.h>
 
 namespace stress {
@@ -70,6 +71,7 @@ round_environment::round_environment(const round& r, unsigned features) {
     const int concurrency = random.between(2, r.threads < 2 ? 2 : r.threads);
     env_.shared_arenas.push_back(
         std::make_unique<tbb::task_arena>(concurrency, static_cast<unsigned>(random.below(2))));
+    if (random.one_in(3)) homing::initialize(*env_.shared_arenas.back(), homing::steal_policy::domain);
   }
 }
 
