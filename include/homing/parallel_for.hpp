@@ -25,49 +25,31 @@ namespace detail {
 /// A part of a loop: halves itself `depth` times, and once more each time it is taken by another thread than it was made
 /// for, so that work which is not even finds threads.
 template <class Range, class Body>
-class loop_task final : public d1::task {
+class loop_task final : public counted_task<loop_task<Range, Body>> {
  public:
-  loop_task(const Range& range, place where, unsigned depth, const Body& body, loop_join& join,
-            const d1::small_object_allocator& allocator)
-      : range_(range), where_(where), depth_(depth), body_(body), join_(join), allocator_(allocator) {}
+  loop_task(const task_dues& dues, const Range& range, place where, unsigned depth, const Body& body, loop_join& join)
+      : counted_task<loop_task>(dues), range_(range), where_(where), depth_(depth), body_(body), join_(join) {}
 
   static void send(const Range& range, place where, unsigned depth, const Body& body, loop_join& join) {
-    reservation one(join.wait());
-    d1::small_object_allocator allocator{};
-    auto& t = *allocator.new_object<loop_task>(range, where, depth, body, join, allocator);
-    one.pass_on();
-    spawn(where, t, join.context());
+    hand_over(make_counted<loop_task>(&join.wait(), range, where, depth, body, join),
+              [&](d1::task& t) { spawn(where, t, join.context()); });
   }
 
-  d1::task* execute(d1::execution_data& ed) override {
+  void run(const d1::execution_data& ed) {
     if (d1::is_stolen(ed)) ++depth_;
     for (; depth_ != 0 && range_.is_divisible(); --depth_) {
       const Range right(range_, tbb::split{});
       send(right, where_, depth_ - 1, body_, join_);
     }
     body_(std::as_const(range_));
-    end(ed);
-    return nullptr;
-  }
-  d1::task* cancel(d1::execution_data& ed) override {
-    end(ed);
-    return nullptr;
   }
 
  private:
-  void end(const d1::execution_data& ed) {
-    loop_join& join = join_;
-    d1::small_object_allocator allocator = allocator_;
-    allocator.delete_object(this, ed);
-    join.wait().release();
-  }
-
   Range range_;
   place where_;
   unsigned depth_;
   const Body& body_;
   loop_join& join_;
-  d1::small_object_allocator allocator_;
 };
 
 inline void expect_domain(domain_index home) noexcept {

@@ -14,6 +14,7 @@
 /// Source: TBB-NUMA 4.4 (addresses of processors, sticky), 4.4.3 (reflection, detached children), figure 13.
 #pragma once
 
+#include <homing/detail/counted_task.hpp>
 #include <homing/detail/fault.hpp>
 #include <homing/detail/tasks_door.hpp>
 #include <homing/ids.hpp>
@@ -71,8 +72,6 @@ class place {
 
 namespace detail {
 
-namespace d1 = tbb::detail::d1;
-
 /// The number of an addressed domain that the scheduler has; none if the task may go anywhere.
 [[nodiscard]] inline std::optional<std::uint32_t> address_of(place where, const char* function) noexcept {
   const tasks_door* const open = door();
@@ -82,59 +81,24 @@ namespace d1 = tbb::detail::d1;
   return domain;
 }
 
-/// A callable as a task: it is destroyed, and its memory returned, before `wait` is told.
+/// A callable as a task.
 template <class F>
-class function_task final : public d1::task {
+class function_task final : public counted_task<function_task<F>> {
  public:
   template <class Callable>
-  function_task(Callable&& f, d1::wait_context* wait, const d1::small_object_allocator& allocator)
-      : f_(std::forward<Callable>(f)), wait_(wait), allocator_(allocator) {}
-
-  d1::task* execute(d1::execution_data& ed) override {
-    f_();
-    end(ed);
-    return nullptr;
-  }
-  // Also after an exception in execute().
-  d1::task* cancel(d1::execution_data& ed) override {
-    end(ed);
-    return nullptr;
-  }
+  function_task(const task_dues& dues, Callable&& f)
+      : counted_task<function_task>(dues), f_(std::forward<Callable>(f)) {}
+  void run(d1::execution_data&) { f_(); }
 
  private:
-  void end(const d1::execution_data& ed) {
-    d1::wait_context* const wait = wait_;
-    d1::small_object_allocator allocator = allocator_;
-    allocator.delete_object(this, ed);
-    if (wait != nullptr) wait->release();
-  }
-
   F f_;
-  d1::wait_context* wait_;
-  d1::small_object_allocator allocator_;
 };
 
-/// `wait`, if given, has been reserved for it. Errors: std::bad_alloc, and what F's copy throws.
-template <class F>
-[[nodiscard]] d1::task& make_task(F&& f, d1::wait_context* wait) {
-  d1::small_object_allocator allocator{};
-  return *allocator.new_object<function_task<std::decay_t<F>>>(std::forward<F>(f), wait, allocator);
+/// Has the scheduler run `f` by `send(task)`; counted in `wait` until it is gone, if that is not null.
+template <class F, class Send>
+void send_function(d1::wait_context* wait, F&& f, Send&& send) {
+  hand_over(make_counted<function_task<std::decay_t<F>>>(wait, std::forward<F>(f)), std::forward<Send>(send));
 }
-
-/// One reference of a wait context, given back unless it is passed on.
-class reservation {
- public:
-  explicit reservation(d1::wait_context& wait) : wait_(&wait) { wait.reserve(); }
-  reservation(const reservation&) = delete;
-  reservation& operator=(const reservation&) = delete;
-  ~reservation() {
-    if (wait_ != nullptr) wait_->release();
-  }
-  void pass_on() noexcept { wait_ = nullptr; }
-
- private:
-  d1::wait_context* wait_;
-};
 
 /// Has somebody run `f` as one task, which `send(task, context)` makes ready, and waits for its value or its exception.
 template <class Value, class F, class Send>
@@ -142,10 +106,7 @@ Value value_of(F&& f, Send&& send) {
   tbb::task_group_context context(tbb::task_group_context::isolated);
   d1::wait_context wait(0);
   const auto run = [&](auto&& body) {
-    reservation one(wait);
-    d1::task& t = make_task(std::forward<decltype(body)>(body), &wait);
-    one.pass_on();
-    send(t, context);
+    send_function(&wait, body, [&](d1::task& t) { send(t, context); });
     d1::wait(wait, context);
   };
   if constexpr (std::is_void_v<Value>) {
@@ -191,8 +152,9 @@ template <class F>
 void enqueue(tbb::task_arena& arena, place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
     arena.initialize();
-    detail::door()->enqueue(&detail::make_task(std::forward<F>(f), nullptr),
-                            static_cast<detail::d1::task_arena_base*>(&arena), *domain);
+    detail::send_function(nullptr, std::forward<F>(f), [&](detail::d1::task& t) {
+      detail::door()->enqueue(&t, static_cast<detail::d1::task_arena_base*>(&arena), *domain);
+    });
   } else {
     arena.enqueue(std::forward<F>(f));
   }
@@ -201,7 +163,8 @@ void enqueue(tbb::task_arena& arena, place where, F&& f) {
 template <class F>
 void enqueue(place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
-    detail::door()->enqueue(&detail::make_task(std::forward<F>(f), nullptr), nullptr, *domain);
+    detail::send_function(nullptr, std::forward<F>(f),
+                          [&](detail::d1::task& t) { detail::door()->enqueue(&t, nullptr, *domain); });
   } else {
     tbb::this_task_arena::enqueue(std::forward<F>(f));
   }
@@ -234,10 +197,7 @@ class task_group {
   template <class F>
   void run(place where, F&& f) {
     waited_.store(false, std::memory_order_relaxed);
-    detail::reservation one(wait_);
-    detail::d1::task& t = detail::make_task(std::forward<F>(f), &wait_);
-    one.pass_on();
-    spawn(where, t, *context_);
+    detail::send_function(&wait_, std::forward<F>(f), [&](detail::d1::task& t) { spawn(where, t, *context_); });
   }
   template <class F>
   void run(F&& f) {

@@ -209,10 +209,7 @@ void run_parts(const std::vector<loop_part<Range>>& parts, tbb::task_group_conte
   join.run([&] {
     send_away_first(parts, [&](const loop_part<Range>& p) {
       const auto i = static_cast<std::size_t>(&p - parts.data());
-      reservation one(join.wait());
-      d1::task& t = make_task([&f, i] { f(i); }, &join.wait());
-      one.pass_on();
-      spawn(p.where, t, context);
+      send_function(&join.wait(), [&f, i] { f(i); }, [&](d1::task& t) { spawn(p.where, t, context); });
     });
   });
 }
