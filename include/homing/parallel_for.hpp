@@ -86,8 +86,7 @@ class scattered_loop {
 template <class Range, class Dist>
 [[nodiscard]] bool has_many_pieces(const Range& range, const Dist& dist) {
   const box<1> all = loop_space<Range>::box_of(range);
-  std::size_t reach = all.last[0];
-  if constexpr (requires { dist.size(); }) reach = std::min<std::size_t>(reach, dist.size());
+  const std::size_t reach = reach_of(dist, all.last[0]);
   std::size_t pieces = 0;
   for (std::size_t at = all.first[0]; at < reach; at = run_at(dist, at, reach).last) {
     if (is_scattered(++pieces, domain_count())) return true;
@@ -100,8 +99,7 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
   using positions = tbb::blocked_range<std::size_t>;
   using body_type = scattered_loop<Range, Body, Dist>;
   const box<1> all = loop_space<Range>::box_of(range);
-  std::size_t reach = all.last[0];
-  if constexpr (requires { dist.size(); }) reach = std::min<std::size_t>(reach, dist.size());
+  const std::size_t reach = reach_of(dist, all.last[0]);
   std::vector<body_type> bodies;
   std::vector<loop_part<positions>> parts;
   for (std::uint32_t d = 0; d < domain_count(); ++d) {
@@ -119,7 +117,9 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
     if (reach < all.last[0]) {
       loop_task<Range, Body>::send(loop_space<Range>::part(range, interval(reach, all.last[0])), place(), 0, body, join);
     }
-    const unsigned depth = halvings(reach - all.first[0], points_a_task(reach - all.first[0])) / 2;
+    // Each domain goes over all positions, and has its share of them to do: so many times longer are its tasks.
+    const std::size_t count = reach - all.first[0];
+    const unsigned depth = halvings(count, points_a_task(count) * domain_count());
     send_away_first(parts, [&](const loop_part<positions>& p) {
       const auto i = static_cast<std::size_t>(&p - parts.data());
       loop_task<positions, body_type>::send(p.range, p.where, depth, bodies[i], join);

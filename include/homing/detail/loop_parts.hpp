@@ -106,6 +106,16 @@ struct loop_part {
   return std::max<std::size_t>(1, points / (threads * tasks_a_thread));
 }
 
+/// Where the part ends of what comes before `last` that the distribution knows of.
+template <class Dist>
+[[nodiscard]] std::size_t reach_of(const Dist& dist, std::size_t last) {
+  if constexpr (requires { dist.size(); }) {
+    return std::min<std::size_t>(last, dist.size());
+  } else {
+    return last;
+  }
+}
+
 /// Appends the parts of `range` that have one home each, in the order of the range, longest possible. Those that the
 /// distribution gives no home to, or does not reach, go nowhere in particular.
 template <class Range, class Dist>
@@ -113,8 +123,7 @@ template <class Range, class Dist>
 void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
   using space = loop_space<Range>;
   const box<1> all = space::box_of(range);
-  std::size_t reach = all.last[0];
-  if constexpr (requires { dist.size(); }) reach = std::min<std::size_t>(reach, dist.size());
+  const std::size_t reach = reach_of(dist, all.last[0]);
   std::size_t at = all.first[0];
   while (at < reach) {
     const piece p = run_at(dist, at, reach);
