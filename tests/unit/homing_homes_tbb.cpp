@@ -88,9 +88,10 @@ TEST_P(homes, even_load_runs_at_home) {
     const unsigned domains = GetParam();
     const parallelism limit(parallelism::max_allowed_parallelism, domains * threads_a_domain);
     const std::size_t each = 2000;
+    const std::size_t rounds = 200;  // so many that a slow moment, in which others take a task, counts little
     const auto dist = homing::block(each * domains);
     tally seen(domains);
-    for (int round = 0; round < 20; ++round) {
+    for (std::size_t round = 0; round < rounds; ++round) {
       pace abreast(domains, 20);
       homing::parallel_for(range(0, dist.size()),
                            [&](const range& r) {
@@ -101,7 +102,7 @@ TEST_P(homes, even_load_runs_at_home) {
                            },
                            dist);
     }
-    EXPECT_EQ(seen.all(), 20 * dist.size());
+    EXPECT_EQ(seen.all(), rounds * dist.size());
     EXPECT_GE(seen.share(), 0.99);
   });
 }
@@ -218,6 +219,33 @@ class first_parts {
   std::atomic<unsigned> begun_{0};
 };
 
+/// Each domain goes over all of many pieces, for its own.
+TEST_P(homes, many_pieces_are_begun_at_home) {
+  in_own_process(machine_of(GetParam()), [] {
+    const unsigned domains = GetParam();
+    const unsigned threads = domains * threads_a_domain;
+    const unsigned rounds = 200;
+    const parallelism limit(parallelism::max_allowed_parallelism, threads);
+    const auto dist = homing::cyclic(64 * std::size_t{threads});
+    tally seen(domains);
+    tbb::task_arena arena(static_cast<int>(threads));
+    for (unsigned round = 0; round < rounds; ++round) {
+      first_parts firsts(threads);
+      gathering all(arena, threads - 1);
+      arena.execute([&] {
+        homing::parallel_for(range(0, dist.size()),
+                             [&](const range& r) {
+                               all.let_go();
+                               if (firsts.take()) seen.note(dist.home_of(r.begin()));
+                             },
+                             dist);
+      });
+    }
+    EXPECT_EQ(seen.all(), rounds * threads);
+    EXPECT_GE(seen.share(), 0.99);
+  });
+}
+
 /// Rounds in which one domain's threads are held elsewhere, each time another's, while its work runs with the others; between
 /// them rounds with all threads. A distribution's homes are what they were; affinity_partitioner has learned where the work
 /// ran while its threads were away, and stays there. Arenas come and go all the time.
@@ -234,8 +262,8 @@ TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
       first_parts firsts(present);
       gathering all(arena, present - 1);
       arena.execute([&] {
-        all.let_go();
         loop([&](const range& r) {
+          all.let_go();  // all parts have been sent, and this thread has its own
           if (firsts.take()) seen.note(dist.home_of(r.begin()));
         });
       });
@@ -256,7 +284,7 @@ TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
       both(threads, sticky, learned);
     }
     EXPECT_EQ(sticky.all(), rounds * threads);
-    EXPECT_GE(sticky.share(), 0.95);  // a slow round finds a worker asleep again, and another takes its part
+    EXPECT_GE(sticky.share(), 0.99);
     EXPECT_LT(learned.share(), 0.9);
     std::printf("%u domains: distribution %.3f at home, affinity_partitioner %.3f\n", domains, sticky.share(),
                 learned.share());
