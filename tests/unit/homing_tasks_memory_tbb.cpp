@@ -1,6 +1,7 @@
 // Tasks for which there is no memory: the call throws, nobody waits for what was not sent, and nothing is lost. Memory is
 // refused at the first, second, ... allocation of the test's thread, as far as a call makes some.
 #include <gtest/gtest.h>
+#include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <new>
 
+#include "unit/gathering.hpp"
 #include "unit/own_process.hpp"
 
 namespace {
@@ -40,6 +42,7 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 namespace {
 
 using homing::on;
+using homing::testing::gathering;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
 using parallelism = tbb::global_control;
@@ -98,6 +101,17 @@ TEST(tasks_without_memory, what_a_door_refuses_is_gone_and_not_waited_for) {
   EXPECT_THROW(homing::detail::send_function(&wait, [life] {}, refusing), std::bad_alloc);
   tbb::detail::d1::wait(wait, context);
   EXPECT_EQ(life.use_count(), 1);
+}
+
+TEST(tasks_without_memory, an_arena_of_one_domain_that_was_not_made_leaves_the_next_its_domains) {
+  in_own_process(on_machine("node:4 core:2 pu:1"), [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 9);
+    tbb::task_arena(1, 1).initialize();  // the thread has what it needs for all arenas
+    const int made = calls_with(0, 1, [] { const homing::domain_arena none(homing::domain_index{1}); });
+    EXPECT_EQ(made, 0);
+    tbb::task_arena any(8, 0);
+    const gathering all(any, 8);  // hangs if only one domain's workers may come
+  });
 }
 
 }  // namespace
