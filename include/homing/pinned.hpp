@@ -8,6 +8,7 @@
 /// Source: the pinned runtime of "Locality-aware task scheduling", section 3.1; TBB-NUMA 4.2.
 #pragma once
 
+#include <homing/detail/unbound.hpp>
 #include <homing/tasks.hpp>
 #include <homing/topology.hpp>
 
@@ -22,7 +23,9 @@ namespace detail {
 class domain_stay {
  public:
   explicit domain_stay(domain_index domain)
-      : bound_(topology::current(), domain), before_(door()->move_to(to_index(domain) | domain_is_fixed)) {}
+      : bound_(topology::current(), domain), before_(door()->move_to(to_index(domain) | domain_is_fixed)) {
+    if (bound_.error_number() != 0) tell_unbound(bound_.error_number());
+  }
   domain_stay(const domain_stay&) = delete;
   domain_stay& operator=(const domain_stay&) = delete;
   ~domain_stay() { door()->move_to(before_); }
@@ -54,7 +57,7 @@ class domain_arena {
 
   /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller of another domain
   /// is bound to the CPUs of this one until the end: two system calls, a few microseconds. If the kernel refuses, it runs
-  /// where it is, and current_domain() counts it there all the same.
+  /// where it is, current_domain() counts it there all the same, and one line on stderr says so, once in a process.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
     if (detail::door() == nullptr || current_domain() == domain_) return arena_.execute(std::forward<F>(f));

@@ -1,11 +1,14 @@
 /// The domain of the calling thread: what it is bound to, where it runs, or what it was dealt.
+#include <homing/detail/unbound.hpp>
 #include <homing/topology.hpp>
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "platform/cpu_set.hpp"
+#include "platform/env.hpp"
 #include "sync/atomic.hpp"
 #include "topology/snapshot.hpp"
 
@@ -87,3 +90,12 @@ bound_thread::~bound_thread() {
 }
 
 }  // namespace homing::topology
+
+void homing::detail::tell_unbound(int error_number) noexcept {
+  static constinit sync::atomic<bool> said{false};
+  // relaxed: only who is first matters.
+  if (!said.exchange(true, sync::relaxed)) {
+    platform::warn("cannot bind a thread to the domain of its pinned section: %s; it runs where the kernel puts it",
+                   std::strerror(error_number));
+  }
+}

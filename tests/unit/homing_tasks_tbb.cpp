@@ -18,6 +18,7 @@
 #include "unit/await.hpp"
 #include "unit/gathering.hpp"
 #include "unit/own_process.hpp"
+#include "unit/sandbox.hpp"
 
 namespace {
 
@@ -306,6 +307,30 @@ TEST(pinned, a_section_is_run_whatever_the_limit) {
         EXPECT_EQ(homing::pinned(d, [] { return 5; }), 5);
       }
     }
+  });
+}
+
+/// Under a filter that refuses sched_setaffinity, as some sandboxes have.
+TEST(pinned, a_section_whose_thread_cannot_be_bound_is_run_and_says_so_once) {
+  in_own_process(four_by_two, [] {
+    if (!homing::testing::refuse({SYS_sched_setaffinity}, EPERM)) GTEST_SKIP() << "no filter can be installed here";
+    const parallelism limit(parallelism::max_allowed_parallelism, workers);
+    ::testing::internal::CaptureStderr();
+    {
+      std::vector<std::jthread> callers;
+      for (unsigned i = 0; i < 3; ++i) {
+        callers.emplace_back([] {
+          for (unsigned d = 0; d < domains; ++d) {
+            homing::pinned(d, [d] { EXPECT_EQ(homing::current_domain(), domain_index{d}); });
+          }
+        });
+      }
+    }
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    const std::string line = "cannot bind a thread to the domain of its pinned section: Operation not permitted";
+    const std::size_t at = said.find(line);
+    EXPECT_NE(at, std::string::npos) << said;
+    EXPECT_EQ(said.find(line, at + 1), std::string::npos) << said;
   });
 }
 
