@@ -19,23 +19,12 @@ namespace homing::testing {
 /// Workers by domain.
 using counts = std::vector<int>;
 
-/// An arena that always has work: tasks, twice as many as threads, each of which enqueues its successor when it ends, so
-/// that workers may leave at any time. Application threads take no part.
-class busy_arena {
+/// An arena, and what the manager gives it.
+class watched_arena {
  public:
   template <typename... Settings>
-  explicit busy_arena(Settings... settings) : arena_(settings...) {
+  explicit watched_arena(Settings... settings) : arena_(settings...) {
     arena_.initialize();
-    const int chains = 2 * arena_.max_concurrency();
-    left_.store(chains, sync::relaxed);
-    for (int i = 0; i < chains; ++i) {
-      go_on();
-    }
-  }
-  ~busy_arena() {
-    over_.store(true, sync::release);
-    // Its workers may all be with arenas of a higher priority; then it is the test that must let those go first.
-    await("the end of an arena's work", [this] { return left_.load(sync::acquire) == 0; });
   }
 
   /// Workers of each domain that the arena should have.
@@ -61,6 +50,9 @@ class busy_arena {
   }
   [[nodiscard]] int max_concurrency() const { return arena_.max_concurrency(); }
 
+ protected:
+  tbb::task_arena arena_;
+
  private:
   template <typename Number>
   counts by_domain(Number&& number) const {
@@ -71,6 +63,27 @@ class busy_arena {
     }
     return result;
   }
+};
+
+/// An arena that always has work: tasks, twice as many as threads, each of which enqueues its successor when it ends, so
+/// that workers may leave at any time. Application threads take no part.
+class busy_arena : public watched_arena {
+ public:
+  template <typename... Settings>
+  explicit busy_arena(Settings... settings) : watched_arena(settings...) {
+    const int chains = 2 * arena_.max_concurrency();
+    left_.store(chains, sync::relaxed);
+    for (int i = 0; i < chains; ++i) {
+      go_on();
+    }
+  }
+  ~busy_arena() {
+    over_.store(true, sync::release);
+    // Its workers may all be with arenas of a higher priority; then it is the test that must let those go first.
+    await("the end of an arena's work", [this] { return left_.load(sync::acquire) == 0; });
+  }
+
+ private:
   void go_on() {
     arena_.enqueue([this] {
       if (over_.load(sync::acquire)) {
@@ -86,8 +99,40 @@ class busy_arena {
     });
   }
 
-  tbb::task_arena arena_;
   sync::atomic<int> left_{0};
+  sync::atomic<bool> over_{false};
+};
+
+/// An arena with long tasks: each keeps its worker until the end.
+class held_arena : public watched_arena {
+ public:
+  using watched_arena::watched_arena;
+  ~held_arena() {
+    over_.store(true, sync::release);
+    await("the end of an arena's long tasks", [this] { return ended_.load(sync::acquire) == made_; });
+  }
+  /// So many tasks more; does not wait until they run.
+  void add(int tasks) {
+    made_ += tasks;
+    for (int i = 0; i < tasks; ++i) {
+      arena_.enqueue([this] {
+        begun_.fetch_add(1, sync::release);
+        while (!over_.load(sync::acquire)) {  // no limit of its own: expect() says better what is wrong
+          std::this_thread::yield();
+        }
+        ended_.fetch_add(1, sync::release);
+      });
+    }
+  }
+  /// Waits until all tasks so far have a worker.
+  void await_all() const {
+    await("workers for long tasks", [this] { return begun_.load(sync::acquire) == made_; });
+  }
+
+ private:
+  int made_ = 0;
+  sync::atomic<int> begun_{0};
+  sync::atomic<int> ended_{0};
   sync::atomic<bool> over_{false};
 };
 

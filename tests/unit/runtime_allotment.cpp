@@ -28,6 +28,7 @@ using homing::testing::await;
 using homing::testing::busy_arena;
 using homing::testing::comes_true;
 using homing::testing::counts;
+using homing::testing::held_arena;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
 using homing::topology::testing::fixture_path;
@@ -131,6 +132,25 @@ TEST(allotment, an_arena_smaller_than_the_machine_is_spread_too) {
     const auto limit = threads(9);
     const busy_arena four(4, 0U);
     four.expect({2, 2});
+  });
+}
+
+/// No worker ever idles who could notice: the arena's own new tasks must ask.
+TEST(allotment, an_arena_whose_share_was_cut_has_it_again_when_it_has_work) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(9);
+    held_arena few(8, 0U);
+    few.add(2);
+    few.await_all();  // none is left in its queue
+    const busy_arena always(8, 0U);
+    few.expect_total(2);
+    always.expect_total(6);
+    await("a time when no worker idles", [&] {
+      return homing::scheduler::resource_manager::current().available() == 0 && homing::testing::sleeping_workers() == 0;
+    });
+    few.add(6);
+    few.expect({2, 2});
+    always.expect({2, 2});
   });
 }
 
