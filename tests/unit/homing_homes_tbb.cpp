@@ -7,7 +7,6 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -19,17 +18,20 @@
 #include <vector>
 
 #include "unit/await.hpp"
-#include "unit/gathering.hpp"
+#include "unit/held_threads.hpp"
 #include "unit/own_process.hpp"
+#include "unit/pace.hpp"
 
 namespace {
 
 using homing::domain_index;
 using homing::to_index;
 using homing::testing::await;
+using homing::testing::contender;
 using homing::testing::environment;
 using homing::testing::gathering;
 using homing::testing::in_own_process;
+using homing::testing::pace;
 using parallelism = tbb::global_control;
 using range = tbb::blocked_range<std::size_t>;
 
@@ -64,22 +66,6 @@ class tally {
   std::vector<std::atomic<std::uint64_t>> counts_;
 };
 
-/// Keeps the domains abreast: nobody is more than a few iterations of a home ahead of the slowest home.
-class pace {
- public:
-  pace(unsigned domains, std::size_t slack) : done_(domains), slack_(slack) {}
-  void step(domain_index home) {
-    const std::size_t mine = done_[to_index(home)].fetch_add(1) + 1;
-    await("the other domains", [&] {
-      return std::all_of(done_.begin(), done_.end(), [&](const auto& d) { return mine <= d.load() + slack_; });
-    });
-  }
-
- private:
-  std::vector<std::atomic<std::size_t>> done_;
-  const std::size_t slack_;
-};
-
 class homes : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(domains, homes, ::testing::Values(2U, 4U, 8U));
 
@@ -92,12 +78,12 @@ TEST_P(homes, even_load_runs_at_home) {
     const auto dist = homing::block(each * domains);
     tally seen(domains);
     for (std::size_t round = 0; round < rounds; ++round) {
-      pace abreast(domains, 20);
+      pace abreast(domains, 20, pace::who::everybody);
       homing::parallel_for(range(0, dist.size()),
                            [&](const range& r) {
                              for (std::size_t i = r.begin(); i != r.end(); ++i) {
                                seen.note(dist.home_of(i));
-                               abreast.step(dist.home_of(i));
+                               abreast.step(to_index(dist.home_of(i)));
                              }
                            },
                            dist);
@@ -107,31 +93,6 @@ TEST_P(homes, even_load_runs_at_home) {
   });
 }
 
-/// Holds both workers of a domain until the end.
-class contender {
- public:
-  explicit contender(unsigned domain)
-      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain), 0) {
-    for (unsigned i = 0; i < threads_a_domain; ++i) {
-      arena_.enqueue([this] {
-        held_.fetch_add(1);
-        await("the contender's end", [this] { return over_.load(); });
-        held_.fetch_sub(1);
-      });
-    }
-    await("the contender's threads", [this] { return held_.load() == threads_a_domain; });
-  }
-  ~contender() {
-    over_.store(true);
-    await("the contender's end", [this] { return held_.load() == 0; });
-  }
-
- private:
-  tbb::task_arena arena_;
-  std::atomic<unsigned> held_{0};
-  std::atomic<bool> over_{false};
-};
-
 /// The application's thread makes no iteration of its own there: it is one more than the workers, two a domain.
 TEST_P(homes, work_of_a_domain_whose_threads_are_away_is_done_by_the_others) {
   in_own_process(machine_of(GetParam()), [] {
@@ -139,7 +100,7 @@ TEST_P(homes, work_of_a_domain_whose_threads_are_away_is_done_by_the_others) {
     const parallelism limit(parallelism::max_allowed_parallelism, domains * threads_a_domain + 1);
     tbb::task_arena arena(static_cast<int>(domains * threads_a_domain), 0);
     const unsigned absent = domains - 1;
-    const contender away(absent);
+    const contender away(absent, threads_a_domain);
     const auto dist = homing::block(400 * std::size_t{domains});
     tally seen(domains);
     constexpr std::uint64_t rounds = 20;
@@ -278,7 +239,7 @@ TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
     tally unused(domains);
     for (unsigned round = 0; round < rounds; ++round) {
       {
-        const contender away(1 + round % (domains - 1));  // 0 has the application's thread, which is always there
+        const contender away(1 + round % (domains - 1), threads_a_domain);  // 0 has the application's thread, which is always there
         both(threads - threads_a_domain, unused, unused);
       }
       both(threads, sticky, learned);

@@ -36,13 +36,16 @@ TEST_P(pipeline_homes, items_run_at_theirs) {
       const unsigned homes = domains - 1;
       const std::size_t items = 400 * std::size_t{homes};
       source in(items, items);
-      pace abreast(domains, here, 8);
+      pace abreast(domains, 8, pace::who::those_at_home);
+      abreast.leave_out(here);
       home_tally seen;
       const auto home = [=](const item& i) {
         return static_cast<std::uint32_t>((here + 1 + i.number() % homes) % domains);
       };
-      const held_threads others(
-          threads - 1, [&] { return to_index(homing::current_domain()) == here ? seen.all() == items : in.at_end(); });
+      tbb::task_arena inside(tbb::attach{});
+      const held_threads others(inside, threads - 1, [&] {
+        return to_index(homing::current_domain()) == here ? seen.all() == items : in.at_end();
+      });
       tbb::parallel_pipeline(items,
                              tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) {
                                return in.next_or_hold(c, [&] { return !homes_count() || seen.all() == items; });
@@ -86,7 +89,8 @@ double share_of_one_run(unsigned domains, unsigned threads) {
         }));
   };
   const auto has_work = [&] { return here() == 0 || ended[here() - 1].load() > ahead_min; };
-  const held_threads others(threads - 1, [&] { return here() == 0 ? in.at_end() : has_work(); });
+  tbb::task_arena inside(tbb::attach{});
+  const held_threads others(inside, threads - 1, [&] { return here() == 0 ? in.at_end() : has_work(); });
   auto chain = tbb::make_filter<void, item>(filter_mode::serial_in_order,
                                             [&](tbb::flow_control& c) { return in.next_or_hold(c, has_work); });
   for (unsigned d = 0; d < domains; ++d) chain = chain & stage(d);

@@ -252,7 +252,7 @@ TEST_P(pipelines, nothing_waits_for_a_domain_whose_threads_are_held_elsewhere) {
     if (!homes_count()) return;  // there are no domains to hold
     const parallelism limit(parallelism::max_allowed_parallelism, GetParam() * threads_a_domain + 1);
     for (const unsigned held : {0U, GetParam() - 1}) {
-      const contender away(held);
+      const contender away(held, threads_a_domain);
       for (const std::size_t tokens : {1U, 16U}) {
         each_kind(GetParam(), 40, tokens, [](run& r, homes_of homes) {
           r.go(homes);

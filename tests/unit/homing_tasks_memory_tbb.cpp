@@ -11,7 +11,7 @@
 #include <memory>
 #include <new>
 
-#include "unit/gathering.hpp"
+#include "unit/held_threads.hpp"
 #include "unit/own_process.hpp"
 
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "unit/await.hpp"
-#include "unit/gathering.hpp"
+#include "unit/held_threads.hpp"
 #include "unit/own_process.hpp"
 #include "unit/sandbox.hpp"
 
@@ -25,6 +25,7 @@ namespace {
 using homing::domain_index;
 using homing::on;
 using homing::testing::await;
+using homing::testing::contender;
 using homing::testing::environment;
 using homing::testing::gathering;
 using homing::testing::in_own_process;
@@ -66,67 +67,58 @@ TEST(tasks, the_library_and_its_domains_are_known) {
   });
 }
 
-TEST(tasks, spawned_ones_run_at_home_when_all_threads_are_there) {
-  in_own_process(four_by_two, [] {
+/// Meetings in an arena whose workers are all there, each with one task for each of them: `meet(arena, meeting, go)` sends
+/// the tasks and calls go(), which lets the workers begin and waits for the end.
+template <class Meet>
+void expect_meetings_at_home(const Meet& meet) {
+  in_own_process(four_by_two, [&] {
     const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(workers + 1, 1);
     for (int round = 0; round < 50; ++round) {
       gathering all(arena, workers);
       meeting m(workers);
-      arena.execute([&] {
-        homing::task_group group;
-        for (unsigned i = 0; i < workers; ++i) {
-          group.run(on(i % domains), [&m, i] { m.attend(i % domains); });
-        }
+      meet(arena, m, [&] {
         all.let_go();
-        m.await_end();  // not in wait(): this thread would take its tasks back
-        EXPECT_EQ(group.wait(), tbb::task_group_status::complete);
+        m.await_end();
       });
       ASSERT_EQ(m.away(), 0U) << "round " << round;
     }
   });
 }
 
-TEST(tasks, enqueued_ones_run_at_home_when_all_threads_are_there) {
-  in_own_process(four_by_two, [] {
-    const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
-    tbb::task_arena arena(workers + 1, 1);
-    for (int round = 0; round < 50; ++round) {
-      gathering all(arena, workers);
-      meeting m(workers);
+TEST(tasks, spawned_ones_run_at_home_when_all_threads_are_there) {
+  expect_meetings_at_home([](tbb::task_arena& arena, meeting& m, const auto& go) {
+    arena.execute([&] {
+      homing::task_group group;
       for (unsigned i = 0; i < workers; ++i) {
-        homing::enqueue(arena, on(i % domains), [&m, i] { m.attend(i % domains); });
+        group.run(on(i % domains), [&m, i] { m.attend(i % domains); });
       }
-      all.let_go();
-      m.await_end();
-      ASSERT_EQ(m.away(), 0U) << "round " << round;
+      go();  // not in wait(): this thread would take its tasks back
+      EXPECT_EQ(group.wait(), tbb::task_group_status::complete);
+    });
+  });
+}
+
+TEST(tasks, enqueued_ones_run_at_home_when_all_threads_are_there) {
+  expect_meetings_at_home([](tbb::task_arena& arena, meeting& m, const auto& go) {
+    for (unsigned i = 0; i < workers; ++i) {
+      homing::enqueue(arena, on(i % domains), [&m, i] { m.attend(i % domains); });
     }
+    go();
   });
 }
 
 TEST(tasks, addressed_ones_run_elsewhere_when_their_home_is_busy) {
   in_own_process(four_by_two, [] {
     const parallelism limit(parallelism::max_allowed_parallelism, workers + 1);
-    tbb::task_arena holder(tbb::task_arena::constraints{}.set_numa_id(3).set_max_concurrency(2), 0);
-    std::atomic<int> held{0};
-    std::atomic<bool> over{false};
-    for (int i = 0; i < 2; ++i) {
-      holder.enqueue([&] {
-        held.fetch_add(1);
-        await("the end", [&] { return over.load(); });
-        held.fetch_sub(1);
-      });
-    }
-    await("the holders", [&] { return held.load() == 2; });
+    const contender holder(3, 2);
     tbb::task_arena arena(workers, 0);
     std::atomic<int> ran{0};
     for (int i = 0; i < 1000; ++i) {
       homing::enqueue(arena, on(3U), [&] { ran.fetch_add(1); });
     }
     await("tasks whose home is busy", [&] { return ran.load() == 1000; });
-    EXPECT_EQ(held.load(), 2);
-    over.store(true);
-    await("the holders' end", [&] { return held.load() == 0; });
+    EXPECT_EQ(holder.held(), 2U);
   });
 }
 

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "unit/await.hpp"
+#include "unit/held_threads.hpp"
 #include "unit/own_process.hpp"
+#include "unit/pace.hpp"
 
 namespace homing::testing {
 
@@ -135,82 +137,6 @@ class home_tally {
  private:
   std::atomic<std::size_t> all_{0};
   std::atomic<std::size_t> at_home_{0};
-};
-
-/// Holds both workers of a domain in an arena of its own until the end.
-class contender {
- public:
-  explicit contender(unsigned domain)
-      : arena_(tbb::task_arena::constraints{}.set_numa_id(static_cast<int>(domain)).set_max_concurrency(threads_a_domain),
-               0) {
-    for (unsigned i = 0; i < threads_a_domain; ++i) {
-      arena_.enqueue([this] {
-        held_.fetch_add(1);
-        await("the contender's end", [this] { return over_.load(); });
-        held_.fetch_sub(1);
-      });
-    }
-    await("the contender's threads", [this] { return held_.load() == threads_a_domain; });
-  }
-  contender(const contender&) = delete;
-  contender& operator=(const contender&) = delete;
-  ~contender() {
-    over_.store(true);
-    await("the contender's end", [this] { return held_.load() == 0; });
-  }
-
- private:
-  tbb::task_arena arena_;
-  std::atomic<unsigned> held_{0};
-  std::atomic<bool> over_{false};
-};
-
-/// Keeps homes abreast: whoever runs at home waits until no home is more than a few items behind its own. Those behind
-/// never wait, nor does who runs away, so somebody always goes on. One domain is home to nobody.
-class pace {
- public:
-  pace(unsigned domains, unsigned empty, std::size_t slack) : begun_(domains), slack_(slack) {
-    begun_[empty].store(~std::size_t{0} / 2);
-  }
-  void step(unsigned home) {
-    const std::size_t mine = begun_[home].fetch_add(1) + 1;
-    if (to_index(current_domain()) != home) return;
-    await("the other homes", [&] {
-      return std::all_of(begun_.begin(), begun_.end(), [&](const auto& b) { return mine <= b.load() + slack_; });
-    });
-  }
-
- private:
-  std::vector<std::atomic<std::size_t>> begun_;
-  const std::size_t slack_;
-};
-
-/// All threads of an arena but the caller's, each held until `may_go()` is true there: on the calling thread meanwhile runs
-/// what comes first. The caller is in the arena; all must have gone before this ends.
-template <class MayGo>
-class held_threads {
- public:
-  held_threads(unsigned count, MayGo may_go) : count_(count), may_go_(std::move(may_go)) {
-    for (unsigned i = 0; i < count_; ++i) {
-      tbb::this_task_arena::enqueue([this] {
-        present_.fetch_add(1);
-        await("the end of the hold", [this] { return may_go_(); });
-        gone_.fetch_add(1);
-      });
-    }
-    await("all threads", [this] { return present_.load() == count_; });
-  }
-  held_threads(const held_threads&) = delete;
-  held_threads& operator=(const held_threads&) = delete;
-  ~held_threads() {
-    await("all threads to go", [this] { return gone_.load() == count_; });
-  }
-
- private:
-  const unsigned count_;
-  const MayGo may_go_;
-  std::atomic<unsigned> present_{0};
-  std::atomic<unsigned> gone_{0};
 };
 
 }  // namespace homing::testing
