@@ -67,18 +67,21 @@ def row(series, names: tuple[str, str], seed: int) -> dict:
     }
 
 
-NO_EQUAL = "homes/current_domain"  # stock oneTBB has no answer: there it is a constant, here a question with a bar of its own
+# Stock oneTBB has no answer: there it is a constant, here a question with a bar of its own.
+NO_EQUAL = "homes/current_domain"
 
 
 def counted(rows: list[dict]) -> list[dict]:
     """Rows whose wall time counts for the bar."""
     return [entry for entry in rows
-            if entry["figure"] == "wall" and entry["case"] != NO_EQUAL and entry["wall"] and entry["wall"]["ratio"] is not None]
+            if entry["figure"] == "wall" and entry["case"] != NO_EQUAL
+            and entry["wall"] and entry["wall"]["ratio"] is not None]
 
 
 def certain(comparison: dict) -> bool:
     """Whether the interval leaves 1 out, and comes from enough rounds to mean it."""
-    return comparison["low"] is not None and comparison["pairs"] >= PAIRS_MIN and not comparison["low"] <= 1 <= comparison["high"]
+    return (comparison["low"] is not None and comparison["pairs"] >= PAIRS_MIN
+            and not comparison["low"] <= 1 <= comparison["high"])
 
 
 def verdicts(rows: list[dict]) -> list[dict]:
@@ -101,12 +104,14 @@ def verdicts(rows: list[dict]) -> list[dict]:
                      CONSTRAINED, "the same on two made-up nodes")
     result += within(ours, "live_groups/100k", "live_groups/10k", LINEAR,
                      "100k live groups over 10k")
-    result += within(ours, "homes/loop_block", "homes/loop_static", DISTRIBUTED, "a loop with a distribution over a static one")
-    result += within(ours, "homes/spawn_addressed", "homes/spawn_plain", ADDRESSED, "a spawn with an address over one without")
+    result += within(ours, "homes/loop_block", "homes/loop_static", DISTRIBUTED,
+                     "a loop with a distribution over a static one")
+    result += within(ours, "homes/spawn_addressed", "homes/spawn_plain", ADDRESSED,
+                     "a spawn with an address over one without")
     asked = [time for (case, _), time in ours.items() if case == "homes/current_domain" and time]
     if asked:
-        result.append({"bar": f"current_domain() below {WHERE_NS:.0f} ns", "met": max(asked) < WHERE_NS,
-                       "figure": f"{max(asked):.1f} ns at most"})
+        result.append({"bar": f"current_domain() below {WHERE_NS:.0f} ns",
+                       "met": max(asked) < WHERE_NS, "figure": f"{max(asked):.1f} ns at most"})
     idle = [entry["cpu"]["ours_ns"] / 1e6 for entry in rows
             if entry["case"] == "idle/second_after_loop" and entry["cpu"]]
     if idle:

@@ -36,6 +36,7 @@ void add_threads(observe::report& r) {
   r.threads_in.resize(r.domains);
   for (const thread_state* t = all_thread_states(); t != nullptr; t = t->next_record) {
     ++r.threads;
+    // relaxed: where it was at some moment is all that is asked.
     const std::uint16_t domain = t->domain_for_reports.load(sync::relaxed);
     if (domain < r.domains) ++r.threads_in[domain];
     for (std::size_t e = 0; e < r.totals.size(); ++e) {

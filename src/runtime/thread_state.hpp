@@ -97,6 +97,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   void move_to_domain(std::uint16_t to, unsigned domain_count) noexcept {
     if (to != domain) homes.leave_domain(domain, counters.read(observe::event::home), domain_count);
     domain = to;
+    // relaxed: a report looks at threads that go on, and publishes nothing by it.
     domain_for_reports.store(to, sync::relaxed);
   }
 
