@@ -10,9 +10,9 @@
 ///   its index and it               body(i, T&), body(i, j, T&), body(i, j, k, T&)
 ///   a run of elements              body(i, ..., std::span<T>): the first one's index, and elements of one home side by
 ///                                  side along the last dimension: what compilers vectorise best
-/// and in a reduction the value so far behind it, and returns the next. Where nothing is addressed (one domain, another
-/// libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more has the range and the distribution:
-/// parallel_for(range, body, x.distribution()).
+/// and in a reduction the value so far behind it, and returns the next. A tbb::task_group_context may come last. Where
+/// nothing is addressed (one domain, another libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more has
+/// the range and the distribution: parallel_for(range, body, x.distribution()).
 #pragma once
 
 #include <homing/detail/strided.hpp>
@@ -23,6 +23,7 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/blocked_range2d.h>
 #include <oneapi/tbb/blocked_range3d.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <concepts>
 #include <cstddef>
@@ -91,10 +92,11 @@ void call_for_run(const Body& body, point<Dims> at, std::span<T> run, Value&... 
 }  // namespace detail
 
 /// Calls the body for all elements, at their homes. Array, distribution and body are used by reference until all have ended.
+/// Whoever cancels the context, if one is given, leaves elements out.
 ///
 /// Threads: any. Errors: the first exception of the body; as homing::parallel_for().
 template <distributed_data Data, class Body>
-void parallel_for(Data&& data, const Body& body) {
+void parallel_for(Data&& data, const Body& body, tbb::task_group_context& context) {
   constexpr std::size_t dims = std::remove_cvref_t<Data>::dims;
   const auto on = data.layout();
   const auto range = detail::range_over<dims>(on.extents);
@@ -102,14 +104,21 @@ void parallel_for(Data&& data, const Body& body) {
     on.for_each_run(detail::loop_space<std::remove_cvref_t<decltype(part)>>::box_of(part),
                     [&](const point<dims>& at, auto run) { detail::call_for_run<dims>(body, at, run); });
   };
-  parallel_for(range, visit, data.distribution());
+  homing::parallel_for(range, visit, data.distribution(), context);
+}
+template <distributed_data Data, class Body>
+void parallel_for(Data&& data, const Body& body) {
+  tbb::task_group_context context;
+  homing::parallel_for(std::forward<Data>(data), body, context);  // not the one of the context's own namespace
 }
 
 /// The elements' values, joined from the left by `reduction`, each part computed at its home; `identity` begins each part.
+/// If the context is cancelled, a part of them.
 ///
 /// Threads: any. Errors: as homing::parallel_reduce().
 template <distributed_data Data, class Value, class Body, class Reduction>
-[[nodiscard]] Value parallel_reduce(Data&& data, const Value& identity, const Body& body, const Reduction& reduction) {
+[[nodiscard]] Value parallel_reduce(Data&& data, const Value& identity, const Body& body, const Reduction& reduction,
+                                    tbb::task_group_context& context) {
   constexpr std::size_t dims = std::remove_cvref_t<Data>::dims;
   const auto on = data.layout();
   const auto range = detail::range_over<dims>(on.extents);
@@ -118,7 +127,12 @@ template <distributed_data Data, class Value, class Body, class Reduction>
                     [&](const point<dims>& at, auto run) { detail::call_for_run<dims>(body, at, run, value); });
     return value;
   };
-  return parallel_reduce(range, identity, add_up, reduction, data.distribution());
+  return homing::parallel_reduce(range, identity, add_up, reduction, data.distribution(), context);
+}
+template <distributed_data Data, class Value, class Body, class Reduction>
+[[nodiscard]] Value parallel_reduce(Data&& data, const Value& identity, const Body& body, const Reduction& reduction) {
+  tbb::task_group_context context;
+  return homing::parallel_reduce(std::forward<Data>(data), identity, body, reduction, context);
 }
 
 }  // namespace homing

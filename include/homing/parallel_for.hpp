@@ -176,7 +176,7 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
   }
 }
 template <class Range, class Body, class How>
-  requires(!std::integral<Range>)
+  requires(!std::integral<Range> && !detail::loop_context<How>)
 void parallel_for(const Range& range, const Body& body, How&& how) {
   tbb::task_group_context context;
   parallel_for(range, body, how, context);

@@ -83,6 +83,7 @@ template <class Range, class Value, class Body, class Reduction, class How>
   }
 }
 template <class Range, class Value, class Body, class Reduction, class How>
+  requires(!detail::loop_context<How>)
 [[nodiscard]] Value parallel_reduce(const Range& range, const Value& identity, const Body& body,
                                     const Reduction& reduction, How&& how) {
   tbb::task_group_context context;
@@ -90,7 +91,8 @@ template <class Range, class Value, class Body, class Reduction, class How>
 }
 
 /// As tbb::parallel_deterministic_reduce: how the range is split and joined depends on the range, its grainsize and the
-/// distribution alone, never on threads or time; so floating-point sums come out the same each time.
+/// distribution alone, never on threads or time; so floating-point sums come out the same each time. oneTBB's has
+/// simple_partitioner and static_partitioner; a homing::schedule of another one means the first.
 template <class Range, class Value, class Body, class Reduction, class How>
 [[nodiscard]] Value parallel_deterministic_reduce(const Range& range, const Value& identity, const Body& body,
                                                   const Reduction& reduction, How&& how,
@@ -99,6 +101,15 @@ template <class Range, class Value, class Body, class Reduction, class How>
     if (range.empty()) return identity;
     // Also with one domain, and on other libraries: where the pieces end is part of the result.
     return detail::reduce_parts(detail::reduction_parts(range, how, 0), identity, body, reduction, context);
+  } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
+    static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
+    return how.choose([&](auto&& chosen) -> Value {
+      if constexpr (detail::one_of<decltype(chosen), tbb::affinity_partitioner, tbb::auto_partitioner>) {
+        return tbb::parallel_deterministic_reduce(range, identity, body, reduction, context);
+      } else {
+        return homing::parallel_deterministic_reduce(range, identity, body, reduction, chosen, context);
+      }
+    });
   } else {
     return tbb::parallel_deterministic_reduce(range, identity, body, reduction, how, context);
   }

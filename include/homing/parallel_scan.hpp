@@ -15,10 +15,11 @@
 
 namespace homing {
 
-/// As tbb::parallel_scan(range, identity, scan, reverse_join); `how` is a distribution over the range's index space or any
-/// of oneTBB's partitioners for it. scan(subrange, before, is_final) gets subranges with one home each, every one of them
-/// once with is_final, and all but the first and the last also without, at the same home if that can be. Returns the whole range's sum. One
-/// dimension.
+/// As tbb::parallel_scan(range, identity, scan, reverse_join); `how` is a distribution over the range's index space, one of
+/// the partitioners that oneTBB has for scans (auto_partitioner, simple_partitioner), or a homing::schedule, which runs with
+/// auto_partitioner if it is of another one. With a distribution, scan(subrange, before, is_final) gets subranges with one
+/// home each, every one of them once with is_final, and all but the first and the last also without, at the same home if
+/// that can be. Returns the whole range's sum. One dimension.
 ///
 /// Threads: any. Errors: what tbb::parallel_scan throws; std::bad_alloc.
 template <class Range, class Value, class Scan, class ReverseJoin, class How>
@@ -47,6 +48,14 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
       }
     });
     return sums.back() ? *std::move(sums.back()) : identity;
+  } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
+    return how.choose([&](auto&& chosen) -> Value {
+      if constexpr (detail::one_of<decltype(chosen), tbb::affinity_partitioner, tbb::static_partitioner>) {
+        return tbb::parallel_scan(range, identity, scan, reverse_join);
+      } else {
+        return homing::parallel_scan(range, identity, scan, reverse_join, chosen);
+      }
+    });
   } else {
     return tbb::parallel_scan(range, identity, scan, reverse_join, how);
   }

@@ -65,8 +65,8 @@ class any_distribution {
 
 }  // namespace detail
 
-/// What homing::parallel_for and parallel_reduce take in the distribution's place, for one dimension: made of either,
-/// without a word.
+/// What homing::parallel_for, parallel_reduce, parallel_scan and their kin take in the distribution's place, for one
+/// dimension: made of either, without a word.
 ///
 /// Ownership: a distribution is copied once, and copies of the schedule share it. An affinity_partitioner is used by
 ///            reference: what it has learnt must last from loop to loop, so it outlives the schedule; two loops that run at

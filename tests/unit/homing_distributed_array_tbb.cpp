@@ -3,9 +3,11 @@
 // each in a process of its own; results compared with plain loops.
 #include <homing/array_loops.hpp>
 #include <homing/distributed_array.hpp>
+#include <homing/parallel_for_each.hpp>
 #include <homing/schedule.hpp>
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task.h>
 
 #include <atomic>
 #include <functional>
@@ -131,6 +133,36 @@ TEST_P(distributed_loops, take_memory_of_others_and_pass_exceptions_on) {
   });
 }
 
+TEST_P(distributed_loops, take_a_context) {
+  on_machine_of_parameter([] {
+    distributed_array<int> x(10000);
+    distributed_array<int, 2> m(block<2>({90, 110}, domain_set::all()));
+    tbb::task_group_context context;
+    std::atomic<int> elsewhere{0};
+    const auto note = [&](int& e) {
+      ++e;
+      elsewhere += tbb::task::current_context() == &context ? 0 : 1;
+    };
+    homing::parallel_for(x, note, context);
+    homing::parallel_for(m, note, context);
+    homing::parallel_for(x.view().subview(0, 10), note, context);
+    const auto add = [](int e, int sum) { return sum + e; };
+    EXPECT_EQ(homing::parallel_reduce(x, 0, add, std::plus<>(), context), 10010);
+    EXPECT_EQ(homing::parallel_reduce(std::as_const(m), 0, add, std::plus<>(), context), 9900);
+    EXPECT_EQ(elsewhere, 0);
+    context.cancel_group_execution();
+    homing::parallel_for(x, note, context);
+    homing::parallel_for(m, note, context);
+    EXPECT_EQ(homing::parallel_reduce(x, 0, add, std::plus<>(), context), 0);
+    context.reset();
+    EXPECT_EQ(homing::parallel_reduce(x, 0, add, std::plus<>(), context), 10010) << "a cancelled loop visited nothing";
+    EXPECT_THROW(homing::parallel_for(x, [](std::size_t i, int&) {
+                   if (i == 7777) throw std::runtime_error("an element");
+                 }, context),
+                 std::runtime_error);
+  });
+}
+
 // --- schedules -------------------------------------------------------------------------------------------
 
 TEST_P(distributed_loops, one_call_serves_both) {
@@ -153,8 +185,11 @@ TEST_P(distributed_loops, one_call_serves_both) {
       parallel_for(std::size_t{0}, n, [&](std::size_t i) { ++seen[i]; }, copy);
       const auto sum = [&](const tbb::blocked_range<std::size_t>& r, std::size_t so_far) { return so_far + r.size(); };
       EXPECT_EQ(parallel_reduce(range, std::size_t{0}, sum, std::plus<>(), copy), n);
+      EXPECT_EQ(parallel_deterministic_reduce(range, std::size_t{0}, sum, std::plus<>(), copy), n);
+      parallel_for_each(seen, [](int& times) { ++times; }, copy);
     }
-    expect_all(seen, 8);
+    parallel_for_each(seen, [](int& times) { ++times; }, ap);
+    expect_all(seen, 11);
   });
 }
 

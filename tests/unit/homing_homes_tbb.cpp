@@ -239,7 +239,8 @@ TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
     tally unused(domains);
     for (unsigned round = 0; round < rounds; ++round) {
       {
-        const contender away(1 + round % (domains - 1), threads_a_domain);  // 0 has the application's thread, which is always there
+        // 0 has the application's thread, which is always there.
+        const contender away(1 + round % (domains - 1), threads_a_domain);
         both(threads - threads_a_domain, unused, unused);
       }
       both(threads, sticky, learned);

@@ -5,6 +5,7 @@
 #include <homing/parallel_for_each.hpp>
 #include <homing/parallel_reduce.hpp>
 #include <homing/parallel_scan.hpp>
+#include <homing/schedule.hpp>
 #include <oneapi/tbb/global_control.h>
 
 #include <atomic>
@@ -322,6 +323,13 @@ TEST_P(loops, scans_give_prefix_sums) {
       check(homing::block_cyclic(n, 33));
       check(by_hundreds{});
       check(tbb::auto_partitioner{});
+      check(tbb::simple_partitioner{});
+      tbb::affinity_partitioner ap;
+      for (const bool use_homes : {true, false}) {
+        check(use_homes ? homing::schedule(homing::block(n)) : ap);
+        check(use_homes ? homing::schedule(homing::cyclic(n)) : tbb::simple_partitioner{});
+        check(use_homes ? homing::schedule(by_hundreds{}) : tbb::static_partitioner{});
+      }
     }
   });
 }

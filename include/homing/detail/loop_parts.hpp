@@ -14,6 +14,7 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 namespace homing::detail {
@@ -80,6 +81,13 @@ concept distribution_for = distributable_range<Range> && distribution_over<Dist,
 struct run_time_choice {};
 template <class How>
 concept chosen_at_run_time = std::derived_from<How, run_time_choice>;
+
+template <class T, class... Kinds>
+concept one_of = (std::same_as<std::remove_cvref_t<T>, Kinds> || ...);
+
+/// Neither a loop's distribution nor its partitioner: what stands behind them in some calls.
+template <class T>
+concept loop_context = one_of<T, tbb::task_group_context>;
 
 template <std::size_t Dims>
 [[nodiscard]] constexpr std::size_t points_in(const box<Dims>& b) noexcept {
