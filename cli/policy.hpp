@@ -12,6 +12,7 @@ struct policy_request {
   std::string membind{};
   std::string preferred{};
   std::string cpunodebind{};
+  bool cpus_first = false;  ///< the last one was written before the others: what `same` means there
   [[nodiscard]] bool empty() const noexcept {
     return interleave.empty() && membind.empty() && preferred.empty() && cpunodebind.empty();
   }

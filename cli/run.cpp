@@ -197,8 +197,9 @@ int run_with_report(const arguments& program, const run_options& options) {
 int run(const arguments& args) {
   CLI::App app(
       "Runs PROGRAM on Homing's libtbb.so.12: its folder is put in front of LD_LIBRARY_PATH. Nodes are\n"
-      "written as numactl does: 0-1,3, all, !0 (all but), +0 (counted among those allowed). Memory policies\n"
-      "and CPUs are set before the program starts; if the kernel refuses one, it is not started.",
+      "written as numactl does: 0-1,3, all, !0 (all but), +0 (counted among those allowed), same (as the\n"
+      "option before), or the node of a device: netdev:eth0, block:sda, pci:3b:00.0, file:/data. Memory\n"
+      "policies and CPUs are set before the program starts; if the kernel refuses one, it is not started.",
       "homing run");
   run_options options;
   app.add_flag("--report", options.report,
@@ -223,8 +224,9 @@ int run(const arguments& args) {
           ->type_name("NODE");
   interleave->excludes(membind)->excludes(preferred);
   membind->excludes(preferred);
-  app.add_option("-N,--cpunodebind", options.policy.cpunodebind, "the CPUs of these nodes only, of those allowed")
-      ->type_name("NODES");
+  auto* cpunodebind =
+      app.add_option("-N,--cpunodebind", options.policy.cpunodebind, "the CPUs of these nodes only, of those allowed")
+          ->type_name("NODES");
   app.add_option("--threads", options.threads, "the default number of threads at most (HOMING_THREADS)")
       ->type_name("NUMBER");
   app.add_option("--steal", options.steal, "whom to steal from: near (default), random or domain")
@@ -256,6 +258,9 @@ int run(const arguments& args) {
   if (!parse(app, arguments(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(own)), exit_run_failed, result)) {
     return result;
   }
+  const auto& order = app.parse_order();
+  const auto place = [&](const CLI::Option* o) { return std::find(order.begin(), order.end(), o); };
+  options.policy.cpus_first = place(cpunodebind) < std::min({place(interleave), place(membind), place(preferred)});
   if (program.empty()) {
     complain("no program given (see homing run --help)");
     return exit_run_failed;

@@ -242,12 +242,22 @@ def policies(folder):
     node = next(n for n in nodes if n["cpus"])
     seen = homing("run", "-N", node["node"], "-m", first, "--", sys.executable, "-c", show)
     check([int(c) for c in seen.out.split("\n")[0].split()] == node["cpus"], "--cpunodebind", seen)
+    for words in (["-N", node["node"], "-m", "same"], ["-m", "same", "-N", node["node"]]):
+        seen = homing("run", *words, "--", sys.executable, "-c", show)
+        if words[0] == "-N" and node["node"] in usable:
+            check(seen.out.split("\n")[1].startswith(f"bind:{node['node']}"), "-m same", seen)
+        if words[0] == "-m":
+            check(seen.code == 125 and "there is none" in seen.err, "same, and nothing before it", seen)
+    if node["node"] in usable:
+        seen = homing("run", "-m", node["node"], "-N", "same", "--", sys.executable, "-c", show)
+        check([int(c) for c in seen.out.split("\n")[0].split()] == node["cpus"], "-N same", seen)
     cpu = min(cpus)
     narrow = subprocess.run(["taskset", "-c", str(cpu), COMMAND, "run", "-N", "all", "--", sys.executable, "-c", show],
                             text=True, capture_output=True) if shutil.which("taskset") else None
     check(narrow is None or narrow.stdout.split("\n")[0] == str(cpu), "a mask is never widened", narrow)
     for words in (["--membind", "99"], ["--interleave", "0-99"], ["--membind", "x"], ["--membind="], ["--cpunodebind", "99"],
-                  ["--preferred", "!99"], ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],
+                  ["--preferred", "!99"], ["-m", "same"], ["-N", "ip:localhost"], ["-m", "netdev:lo"], ["-m", "pci:x"],
+                  ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],
                   [f"--membind=!{','.join(map(str, usable))}"], ["--threads", "0"], ["--threads", "x"], ["--threads", "65537"],
                   ["--tbb=stock", "--threads", "2"], ["--tbb=stock", "--trace", "x"], ["--stock-library", "x"],
                   ["--tbb=stock", "--stock-library", folder / "none/libtbb.so.12"], ["--tbb=stock", "--stock-library", "/bin/sh"],
