@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
+from pathlib import Path
 from typing import Any
 
 from .machine import Machine
@@ -95,3 +97,11 @@ def machine_json(machine: Machine) -> dict[str, Any]:
         "dram_ns": machine.dram_ns, "cache_ns": machine.cache_ns, "pair_gbs": machine.pair_gbs,
         "links": directed_links(machine), "routes": routes(machine), "assumed": sorted(machine.assumed),
     }
+
+
+def text(machine: Machine) -> str:
+    return json.dumps(machine_json(machine), indent=1) + "\n"
+
+
+def write(machine: Machine, file: Path) -> None:
+    file.write_text(text(machine))

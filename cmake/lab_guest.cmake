@@ -1,0 +1,11 @@
+# The guest's first program of `homing lab`: static, and for any x86-64 machine that QEMU emulates.
+if(HOMING_SANITIZE)
+  return()
+endif()
+homing_sources(guest_sources lab/guest)
+add_executable(homing_lab_init ${guest_sources})
+target_compile_options(homing_lab_init PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                       $<$<BOOL:${HOMING_WERROR}>:-Werror> -g0 -ffunction-sections)
+target_link_options(homing_lab_init PRIVATE -static -s -Wl,--gc-sections)
+set_target_properties(homing_lab_init PROPERTIES OUTPUT_NAME homing-lab-init
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
