@@ -112,11 +112,14 @@ class Machine:
         if "Initramfs unpacking failed: write error" in console or (panic and "deadlocked on memory" in panic[1]):
             return LabError("the guest's memory is full", "--memory MIB gives each node more; large files need it, too")
         if panic:
-            tail = "\n  ".join(line for line in console.splitlines() if line.strip())[-1500:]
-            return LabError(f"the guest's kernel panicked: {panic[1].strip()}", f"its console:\n  {tail}")
+            return LabError(f"the guest's kernel panicked: {panic[1].strip()}",
+                            f"its console begins to complain with:\n  {_lines(console)}")
         text = self.said("qemu.txt").strip()
         if status:
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             return LabError(f"QEMU ended ({how}) before the program did", text[-1500:])
-        tail = "\n  ".join(console.splitlines()[-15:])
-        return LabError("the guest ended before the program did", f"its console:\n  {tail}\n  {text[-500:]}")
+        return LabError("the guest ended before the program did", f"its console:\n  {_lines(console)}\n  {text[-500:]}")
+
+
+def _lines(console: str) -> str:
+    return "\n  ".join([line for line in console.splitlines() if line.strip()][:8]) or "(nothing)"

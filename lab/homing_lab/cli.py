@@ -10,11 +10,12 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import counts, hand_over, machine_file
+from . import counts, draw, hand_over, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
 from .run import Options, Report, run as run_machine, tell
 from .session import Streams
+from .terminal import Terminal
 
 app = typer.Typer(name="homing lab", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   context_settings={"help_option_names": ["-h", "--help"]}, pretty_exceptions_enable=False,
@@ -98,12 +99,67 @@ def run(program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]..."
     raise typer.Exit(report.outcome.status)
 
 
-@app.command("machine-json")
-def machine_json(name: Name, cache_scale: Scale = 1) -> None:
-    """Print what the plugin is given: the machine with dense matrices and all routes."""
+@app.command()
+def show(name: Name, picture: Annotated[Optional[Path], typer.Option("--svg", help="draw it into a file")] = None,
+         as_json: Json = False) -> None:
+    """Draw a machine: nodes, links, figures, their sources, what is assumed, what is scaled down."""
+    machine = machine_file.load(name)
+    if picture:
+        _write(picture, svg.draw(machine))
+    if as_json:
+        rest = {"title": machine.title, "source": machine.source, "sources": machine.sources,
+                "assumed": machine.assumed, "scaled_down": draw.scaled_down(machine), "full": machine.full,
+                "slit": machine.slit}
+        print(json.dumps(hand_over.machine_json(machine) | rest, indent=1))
+    elif not picture:
+        sys.stdout.write(draw.text(machine))
+
+
+@app.command()
+def export(name: Name, xml: Annotated[bool, typer.Option("--xml", help="as hwloc's XML")] = False,
+           as_json: Annotated[bool, typer.Option("--json", help="as the plugin is given it")] = False,
+           output: Annotated[Optional[Path], typer.Option("--output", "-o", help="a file")] = None,
+           cache_scale: Scale = 1) -> None:
+    """Print a machine for other programs.
+
+    \b
+    Example: homing lab export westmere --xml -o westmere.xml
+             HOMING_TOPOLOGY=westmere.xml homing topology
+    """
+    if xml == as_json:
+        raise UsageError("export: expected --xml or --json")
     machine = machine_file.load(name)
     machine.cache_scale = cache_scale
-    sys.stdout.write(hand_over.text(machine))
+    text = hwloc_xml.export(machine) if xml else hand_over.text(machine)
+    if output:
+        _write(output, text)
+    else:
+        sys.stdout.write(text)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise LabError(f"can't write {path}: {error.strerror}") from error
+
+
+@app.command()
+def shell(machine: MachineName = "westmere", file: Files = None, user: User = "root", results: Results = None,
+          memory: Memory = None, kernel_args: KernelArgs = "",
+          count: Annotated[bool, typer.Option("--count", help="with the plugin: slower")] = False,
+          tbb: Tbb = "", stock_library: Stock = None, numa_balancing: Balancing = "", thp: Thp = "",
+          env: Env = None, cache_scale: Scale = 1, timeout: Timeout = 0) -> None:
+    """Boot a machine and give a prompt in it; `exit` ends both.
+
+    \b
+    Example: homing lab shell --machine unequal --file /usr/bin/numactl
+    """
+    options = _options(locals() | {"words": [], "no_count": not count})
+    with Terminal() as terminal:
+        streams = Streams(sys.stdout.buffer, sys.stdout.buffer, 0, terminal.changed, terminal.raw)
+        report = run_machine(options, streams, terminal.size)
+    raise typer.Exit(report.outcome.status)
 
 
 @app.command("list")

@@ -23,9 +23,10 @@ def program() -> str:
     return found
 
 
-def topology_words(machine: Machine) -> str:
-    """Sockets, dies (as many as L3 groups), cores and threads. Nodes of different sizes become several
-    small sockets each, for QEMU's sockets are all alike."""
+def topology_words(machine: Machine) -> tuple[str, str]:
+    """Values of -smp and -cpu: sockets, dies (as many as L3 groups), cores and threads. Nodes of different
+    sizes become several small sockets each, for QEMU's sockets are all alike; then no L3 is shown, which
+    would be each socket's."""
     nodes = [node for node in machine.nodes if node.cpus]
     sockets = Counter(node.socket for node in nodes)
     threads = machine.threads_per_core
@@ -38,7 +39,8 @@ def topology_words(machine: Machine) -> str:
         dies = 1
         cores = math.gcd(*(node.cpus // threads for node in nodes))
         count = machine.cpu_count // threads // cores
-    return f"{machine.cpu_count},sockets={count},dies={dies},cores={cores},threads={threads}"
+    return (f"{machine.cpu_count},sockets={count},dies={dies},cores={cores},threads={threads}",
+            "max,vendor=GenuineIntel" + ("" if alike else ",l3-cache=off"))
 
 
 def _ranges(machine: Machine) -> dict[int, str]:
@@ -53,10 +55,10 @@ def _ranges(machine: Machine) -> dict[int, str]:
 def command(machine: Machine, kernel: Path, image: Path, console: Path, channel: int,
             kernel_words: str = "", plugin: str = "") -> list[str]:
     """`channel`: an inherited socket that carries the second serial port; `plugin`: value of -plugin."""
+    smp, cpu = topology_words(machine)
     words = [program(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
              "-machine", "pc,usb=off,vmport=off", "-accel", "tcg,thread=multi",
-             "-cpu", "max,vendor=GenuineIntel", "-smp", topology_words(machine),
-             "-m", f"{machine.memory_mib}M"]
+             "-cpu", cpu, "-smp", smp, "-m", f"{machine.memory_mib}M"]
     cpus = _ranges(machine)
     for node in machine.nodes:
         text = f"node,nodeid={node.index}"

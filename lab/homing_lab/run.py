@@ -43,7 +43,6 @@ class Options:
     environment: dict[str, str] = field(default_factory=dict)
     cache_scale: float = 1
     pack_words: bool = True
-    terminal: bool = False
 
 
 @dataclass
@@ -176,7 +175,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                             options.kernel_words, argument)
 
     request = Request(
-        words=options.words or ["/bin/sh", "-l"], environment=environment, folder=os.getcwd(), user=uid, group=gid,
+        words=options.words or ["/bin/sh"], environment=environment, folder=os.getcwd(), user=uid, group=gid,
         home=environment.get("HOME", home) if uid == os.getuid() else home, terminal=terminal,
         calibrate=plugin is not None, settings=_settings(options))
     packed_s = time.monotonic() - began
