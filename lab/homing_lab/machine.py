@@ -43,7 +43,7 @@ class Machine:
     file: Path
     clock_ghz: float
     cpi: float
-    overlap: float
+    overlap: int
     threads_per_core: int
     nodes: list[Node]
     private: Cache

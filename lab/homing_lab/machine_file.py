@@ -61,7 +61,7 @@ def read(top: Table, path: Path) -> Machine:
     machine = Machine(
         name=top.text("name"), title=top.text("title"), source=top.text("source"), file=path,
         clock_ghz=top.number("clock_ghz", 0.01, 20), cpi=top.number("cpi", 0.01, 100),
-        overlap=top.number("overlap", 1, 1000), threads_per_core=top.whole("threads_per_core", 1, 8, 1),
+        overlap=top.whole("overlap", 1, 1000), threads_per_core=top.whole("threads_per_core", 1, 8, 1),
         nodes=nodes, private=private, shared=shared, slit=[[int(d) for d in r] for r in slit or [[10]]],
         dram_ns=latency["dram_ns"] or [], cache_ns=latency["cache_ns"] or [], pair_gbs=pairs, links=links,
         routes=_routes(top, count, len(links)), sources=sources, assumed=_assumed(top), full=whole)

@@ -70,8 +70,9 @@ def load_machine(options: Options) -> Machine:
 
 
 def environment_of(options: Options) -> dict[str, str]:
-    """The program's: ours, exactly, and what the options add."""
-    result = dict(os.environ) | options.environment
+    """The program's: ours, exactly but for the launcher's own variables, and what the options add."""
+    result = {name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")}
+    result |= options.environment
     if options.tbb:
         library = tbb_library() if options.tbb == "homing" else options.stock_library
         if library is None or not library.is_file():
