@@ -1,4 +1,4 @@
-/// The guest's end of the channel to the runner: frames over the second serial port.
+/// The guest's end of the channel to the runner: frames over the second serial port, what is long through a window.
 ///
 /// Protocol:  docs/protocols/lab_channel.md.
 /// Threads:   one.
@@ -19,7 +19,7 @@ struct frame {
 
 class channel {
  public:
-  /// Opens the device and makes it carry bytes as they are.
+  /// Opens the device and makes it carry bytes as they are; finds the window, if QEMU shows one.
   explicit channel(const char* device);
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
@@ -30,11 +30,20 @@ class channel {
   /// Reads what has come; returns the frames that are complete, oldest first. Call when poll() says readable.
   [[nodiscard]] std::vector<frame> receive();
 
+  /// Frames came while send() waited for room in the window: receive() returns at once.
+  [[nodiscard]] bool has_received() const { return !ready_.empty(); }
+
   /// Blocks until one frame has come.
   [[nodiscard]] frame next();
 
  private:
+  void send_through_window(char kind, std::string_view part);
+  void read_some();
+
   int descriptor_;
+  char* window_;
+  std::size_t slots_free_;
+  std::size_t next_slot_ = 0;
   std::string waiting_{};
   std::vector<frame> ready_{};
 };

@@ -57,7 +57,7 @@ void send_file(channel& runner, const std::string& path, const std::string& name
     return;
   }
   runner.send('F', std::to_string(facts.st_mode & 0777) + " " + name);  // [L5]
-  std::array<char, 32768> bytes{};
+  std::vector<char> bytes(256 << 10);
   for (ssize_t count = 0; (count = ::read(file, bytes.data(), bytes.size())) > 0;) {
     runner.send('D', {bytes.data(), static_cast<std::size_t>(count)});
   }

@@ -103,13 +103,14 @@ class relay {
     sigset_t none;
     ::sigemptyset(&none);
     const timespec at_once{};
-    const timespec* const limit = what == waiting_for::nothing ? &at_once : nullptr;
-    if (::ppoll(waiting.data(), waiting.size(), limit, &none) <= 0) return false;
+    const bool at_hand = runner_.has_received();
+    const timespec* const limit = at_hand || what == waiting_for::nothing ? &at_once : nullptr;
+    if (::ppoll(waiting.data(), waiting.size(), limit, &none) <= 0 && !at_hand) return false;
     bool moved = false;
     for (std::size_t i = 0; i < 2; ++i) {
       if (waiting[i + 1].revents != 0) moved |= pass_on(sources_[i]);
     }
-    if ((waiting[0].revents & POLLIN) != 0) {
+    if (at_hand || (waiting[0].revents & POLLIN) != 0) {
       for (const frame& f : runner_.receive()) take(f);
       moved = true;
     }
@@ -132,7 +133,7 @@ class relay {
   };
 
   bool pass_on(source& from) {
-    std::array<char, 16384> bytes{};
+    std::array<char, 65536> bytes{};
     const ssize_t count = ::read(from.descriptor, bytes.data(), bytes.size());
     if (count > 0) {
       runner_.send(from.kind, {bytes.data(), static_cast<std::size_t>(count)});

@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 
 from .errors import LabError
-from .guest import Channel
+from .guest import SLOT_BYTES, SLOTS, Channel
 
 PR_SET_PDEATHSIG = 1
+CALIBRATION_FAILED = 97   # the plugin's exit status
 GRACE_S = 10   # for the plugin to write its counts once the guest has ended
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -46,12 +48,15 @@ class Machine:
         self._command = command
         self.folder = Path()
         self._process: subprocess.Popen[bytes] | None = None
+        self._window: BinaryIO | None = None
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Machine:
         self._before = {n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self.folder = Path(tempfile.mkdtemp(prefix="homing-lab-"))
         try:
+            self._window = (self.folder / "window").open("w+b")
+            self._window.truncate(SLOTS * SLOT_BYTES)
             ours, theirs = socket.socketpair()
             with theirs, (self.folder / "qemu.txt").open("wb") as said:
                 self._process = subprocess.Popen(
@@ -60,7 +65,7 @@ class Machine:
         except BaseException:
             self.__exit__()
             raise
-        self.channel = Channel(ours)
+        self.channel = Channel(ours, self._window)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -69,6 +74,8 @@ class Machine:
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        if self._window:
+            self._window.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         for number, handler in self._before.items():
             signal.signal(number, handler)   # type: ignore[arg-type]
@@ -115,6 +122,8 @@ class Machine:
             return LabError(f"the guest's kernel panicked: {panic[1].strip()}",
                             f"its console begins to complain with:\n  {_lines(console)}")
         text = self.said("qemu.txt").strip()
+        if status == CALIBRATION_FAILED:
+            return LabError("the plugin could not learn which memory belongs to which node", text[-1500:])
         if status:
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             return LabError(f"QEMU ended ({how}) before the program did", text[-1500:])

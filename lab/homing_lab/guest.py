@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 HEADER_BYTES = 5
 PAYLOAD_BYTES_MAX = 1 << 20   # more in one frame is no frame of ours
-WINDOW_BYTES = 2048           # [L4] input that the guest has not acknowledged
+INPUT_BYTES = 2048            # [L4] that the guest has not acknowledged
+SLOT_BYTES, SLOTS = 256 << 10, 32   # [L6] of the window
 
 
 class BrokenChannel(Exception):
@@ -46,11 +50,12 @@ class Request:
 
 
 class Channel:
-    """Our end. `waiting` holds what QEMU has not taken yet."""
+    """Our end. `waiting` holds what QEMU has not taken yet; `window` is the file of the shared memory."""
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, window: BinaryIO) -> None:
         end.setblocking(False)
         self.end = end
+        self._window = window
         self.waiting = bytearray()
         self._read = bytearray()
         self._unacknowledged = 0
@@ -68,9 +73,9 @@ class Channel:
             except OSError:
                 self.waiting.clear()   # QEMU has ended; reading tells
 
-    def window(self) -> int:
+    def input_room(self) -> int:
         """Bytes of input that may be sent now."""
-        return max(0, WINDOW_BYTES - self._unacknowledged)
+        return max(0, INPUT_BYTES - self._unacknowledged)
 
     def send_input(self, content: bytes) -> None:
         self._unacknowledged += len(content)
@@ -99,6 +104,19 @@ class Channel:
             del self._read[:HEADER_BYTES + length]
             if kind == "A":
                 self._unacknowledged -= int(payload or b"0")
+            elif kind == "W":
+                frames.append(self._from_window(payload))
             else:
                 frames.append((kind, payload))
         return frames
+
+    def _from_window(self, payload: bytes) -> tuple[str, bytes]:
+        """[L6]"""
+        if len(payload) != 9:
+            raise BrokenChannel
+        kind, slot, length = struct.unpack("<cII", payload)
+        if slot >= SLOTS or length > SLOT_BYTES:
+            raise BrokenChannel
+        content = os.pread(self._window.fileno(), length, slot * SLOT_BYTES)
+        self.send(b"b")
+        return kind.decode("latin-1"), content

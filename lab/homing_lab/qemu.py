@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from .errors import LabError
+from .guest import SLOT_BYTES, SLOTS
 from .machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
@@ -52,9 +53,10 @@ def _ranges(machine: Machine) -> dict[int, str]:
     return result
 
 
-def command(machine: Machine, kernel: Path, image: Path, console: Path, channel: int,
+def command(machine: Machine, kernel: Path, image: Path, folder: Path, channel: int,
             kernel_words: str = "", plugin: str = "") -> list[str]:
-    """`channel`: an inherited socket that carries the second serial port; `plugin`: value of -plugin."""
+    """`folder`: of the run, for the console and the window; `channel`: an inherited socket that carries the
+    second serial port; `plugin`: value of -plugin."""
     smp, cpu = topology_words(machine)
     words = [program(), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
              "-machine", "pc,usb=off,vmport=off", "-accel", "tcg,thread=multi",
@@ -74,8 +76,10 @@ def command(machine: Machine, kernel: Path, image: Path, console: Path, channel:
                 words += ["-numa", f"dist,src={a},dst={b},val={distance}"]
     words += ["-kernel", str(kernel), "-initrd", str(image),
               "-append", f"{KERNEL_WORDS} {kernel_words}".strip(),
-              "-chardev", f"file,id=console,path={console}", "-serial", "chardev:console",
+              "-chardev", f"file,id=console,path={folder / 'console.txt'}", "-serial", "chardev:console",
               "-chardev", f"socket,id=channel,fd={channel}", "-serial", "chardev:channel"]
+    words += ["-object", f"memory-backend-file,id=window,size={SLOTS * SLOT_BYTES},"
+                         f"mem-path={folder / 'window'},share=on", "-device", "ivshmem-plain,memdev=window"]
     if plugin:
         words += ["-plugin", plugin]
     return words

@@ -172,7 +172,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         if plugin:
             hand_over.write(machine, folder / "machine.json")
             argument = f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
-        return qemu.command(machine, kernel_file, image_file, folder / "console.txt", channel,
+        return qemu.command(machine, kernel_file, image_file, folder, channel,
                             options.kernel_words, argument)
 
     request = Request(

@@ -73,7 +73,7 @@ class Session:
 
     def _wait(self, waiting: selectors.BaseSelector, deadline: float | None) -> None:
         channel, source = self._machine.channel, self._streams.input
-        takes_input = self._input_open and self._program_runs and channel.window() > 0
+        takes_input = self._input_open and self._program_runs and channel.input_room() > 0
         waiting.register(channel.end, selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.waiting else 0))
         if takes_input and source is not None:
             waiting.register(source, selectors.EVENT_READ)
@@ -104,7 +104,7 @@ class Session:
                        "--timeout S sets another limit, 0 none", code=124)
 
     def _pass_input(self, source: int) -> None:
-        content = os.read(source, self._machine.channel.window())
+        content = os.read(source, self._machine.channel.input_room())
         if content:
             self._machine.channel.send_input(content)
         else:
