@@ -16,8 +16,8 @@ namespace homing::lab {
 namespace {
 
 constexpr std::size_t header_bytes = 5;              // kind, length as 32 bits, least first
-constexpr std::size_t payload_bytes_max = 32 << 10;  // [L1]
-constexpr std::size_t slot_bytes = 256 << 10;        // [L6]
+constexpr std::size_t payload_bytes_max = 32 << 10;  // [LC1]
+constexpr std::size_t slot_bytes = 256 << 10;        // [LC6]
 constexpr std::size_t slots = 32;
 constexpr std::size_t window_payload_bytes_min = 512;
 
@@ -78,7 +78,7 @@ channel::channel(const char* device)
 }
 
 void channel::send(char kind, std::string_view payload) {
-  do {  // [L1]
+  do {  // [LC1]
     const bool long_one = window_ != nullptr && payload.size() >= window_payload_bytes_min;
     const std::string_view part = payload.substr(0, long_one ? slot_bytes : payload_bytes_max);
     if (long_one) {
@@ -93,7 +93,7 @@ void channel::send(char kind, std::string_view payload) {
   } while (!payload.empty());
 }
 
-// [L6] Slots are used in turn, and the runner gives them back in turn.
+// [LC6] Slots are used in turn, and the runner gives them back in turn.
 void channel::send_through_window(char kind, std::string_view part) {
   while (slots_free_ == 0) read_some();
   std::memcpy(window_ + next_slot_ * slot_bytes, part.data(), part.size());

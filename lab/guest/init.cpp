@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* calibrator = "/homing/homing-lab-calibrate";
 
-// [L2] all that comes before 'G'
+// [LC2] all that comes before 'G'
 request take_request(channel& runner) {
   request wanted;
   for (;;) {
@@ -56,7 +56,7 @@ void send_file(channel& runner, const std::string& path, const std::string& name
     runner.send('M', "can't read the result " + path + ": " + std::strerror(errno));
     return;
   }
-  runner.send('F', std::to_string(facts.st_mode & 0777) + " " + name);  // [L5]
+  runner.send('F', std::to_string(facts.st_mode & 0777) + " " + name);  // [LC5]
   std::vector<char> bytes(256 << 10);
   for (ssize_t count = 0; (count = ::read(file, bytes.data(), bytes.size())) > 0;) {
     runner.send('D', {bytes.data(), static_cast<std::size_t>(count)});
@@ -89,7 +89,7 @@ void send_results(channel& runner, const std::string& folder, const std::string&
   }
 }
 
-// [L3] false if the plugin could not learn which memory belongs to which node
+// [LC3] false if the plugin could not learn which memory belongs to which node
 bool calibrated(channel& runner, const request& wanted) {
   if (!wanted.calibrate) return true;
   const outcome result = run_program(runner, {.words = {calibrator}, .environment = {"PATH=/usr/bin"}}, 'C');

@@ -156,7 +156,7 @@ class relay {
     if (ends_ && to_write_.empty()) close_end(input_);
   }
 
-  // [L4] acknowledges what the program has taken.
+  // [LC4] acknowledges what the program has taken.
   void feed() {
     const ssize_t count = ::write(input_, to_write_.data(), std::min<std::size_t>(to_write_.size(), 1024));
     if (count < 0 && errno != EINTR && errno != EAGAIN) {

@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 HEADER_BYTES = 5
 PAYLOAD_BYTES_MAX = 1 << 20   # more in one frame is no frame of ours
-INPUT_BYTES = 2048            # [L4] that the guest has not acknowledged
-SLOT_BYTES, SLOTS = 256 << 10, 32   # [L6] of the window
+INPUT_BYTES = 2048            # [LC4] that the guest has not acknowledged
+SLOT_BYTES, SLOTS = 256 << 10, 32   # [LC6] of the window
 
 
 class BrokenChannel(Exception):
@@ -32,7 +32,7 @@ class Request:
     settings: list[tuple[str, str]] = field(default_factory=list)
 
     def frames(self) -> Iterator[tuple[bytes, bytes]]:
-        """[L2]"""
+        """[LC2]"""
         for path, value in self.settings:
             yield b"k", f"{path} {value}".encode()
         yield b"u", f"{self.user} {self.group}".encode()
@@ -111,7 +111,7 @@ class Channel:
         return frames
 
     def _from_window(self, payload: bytes) -> tuple[str, bytes]:
-        """[L6]"""
+        """[LC6]"""
         if len(payload) != 9:
             raise BrokenChannel
         kind, slot, length = struct.unpack("<cII", payload)

@@ -148,7 +148,7 @@ class Session:
         self._file = None
 
     def _result(self, payload: bytes) -> BinaryIO | None:
-        """[L5] Opens a result file; names that lead out of the folder are refused."""
+        """[LC5] Opens a result file; names that lead out of the folder are refused."""
         mode, name = payload.decode("utf-8", "surrogateescape").split(" ", 1)
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise LabError(f"the guest named a result {name!r}")
