@@ -23,6 +23,11 @@ if(TARGET homing_lab_init)
   install(DIRECTORY lab/homing_lab lab/machines DESTINATION lib/homing/lab PATTERN __pycache__ EXCLUDE)
   install(FILES lab/__main__.py DESTINATION lib/homing/lab)
   install(TARGETS homing_lab_init RUNTIME DESTINATION lib/homing/lab)
+  foreach(part homing_lab_plugin lab_calibrate)
+    if(TARGET ${part})
+      install(TARGETS ${part} RUNTIME DESTINATION lib/homing/lab LIBRARY DESTINATION lib/homing/lab)
+    endif()
+  endforeach()
 endif()
 
 configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake

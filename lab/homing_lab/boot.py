@@ -19,8 +19,8 @@ from .errors import LabError
 from .guest import SLOT_BYTES, SLOTS, Channel
 
 PR_SET_PDEATHSIG = 1
-CALIBRATION_FAILED = 97   # the plugin's exit status
-GRACE_S = 10   # for the plugin to write its counts once the guest has ended
+CALIBRATION_FAILED = 97  # the plugin's exit status
+GRACE_S = 10  # for the plugin to write its counts once the guest has ended
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -32,8 +32,9 @@ class Stopped(Exception):
 def _die_with(parent: int) -> Callable[[], None]:
     def in_child() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:   # it ended before the call
+        if os.getppid() != parent:  # it ended before the call
             os._exit(1)
+
     return in_child
 
 
@@ -52,7 +53,9 @@ class Machine:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Machine:
-        self._before = {n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        self._before = {
+            n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
         self.folder = Path(tempfile.mkdtemp(prefix="homing-lab-"))
         try:
             self._window = (self.folder / "window").open("w+b")
@@ -60,8 +63,14 @@ class Machine:
             ours, theirs = socket.socketpair()
             with theirs, (self.folder / "qemu.txt").open("wb") as said:
                 self._process = subprocess.Popen(
-                    self._command(self.folder, theirs.fileno()), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                    pass_fds=[theirs.fileno()], process_group=0, preexec_fn=_die_with(os.getpid()))
+                    self._command(self.folder, theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    pass_fds=[theirs.fileno()],
+                    process_group=0,
+                    preexec_fn=_die_with(os.getpid()),
+                )
         except BaseException:
             self.__exit__()
             raise
@@ -78,7 +87,7 @@ class Machine:
             self._window.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         for number, handler in self._before.items():
-            signal.signal(number, handler)   # type: ignore[arg-type]
+            signal.signal(number, handler)  # type: ignore[arg-type]
 
     def end(self) -> None:
         """Waits for QEMU's own end, so that the plugin can write; kills it if that takes long."""
@@ -91,7 +100,7 @@ class Machine:
             try:
                 self._process.wait(GRACE_S)
             except subprocess.TimeoutExpired:
-                pass   # __exit__ kills it
+                pass  # __exit__ kills it
 
     def interrupt(self) -> None:
         """Ends QEMU in order, so that the plugin can write what it has."""
@@ -116,18 +125,30 @@ class Machine:
             status = 0
         console = self.said("console.txt")
         panic = re.search(r"Kernel panic - not syncing: (.*)", console)
-        if "Initramfs unpacking failed: write error" in console or (panic and "deadlocked on memory" in panic[1]):
-            return LabError("the guest's memory is full", "--memory MIB gives each node more; large files need it, too")
+        if "Initramfs unpacking failed: write error" in console or (
+            panic and "deadlocked on memory" in panic[1]
+        ):
+            return LabError(
+                "the guest's memory is full",
+                "--memory MIB gives each node more; large files need it, too",
+            )
         if panic:
-            return LabError(f"the guest's kernel panicked: {panic[1].strip()}",
-                            f"its console begins to complain with:\n  {_lines(console)}")
+            return LabError(
+                f"the guest's kernel panicked: {panic[1].strip()}",
+                f"its console begins to complain with:\n  {_lines(console)}",
+            )
         text = self.said("qemu.txt").strip()
         if status == CALIBRATION_FAILED:
-            return LabError("the plugin could not learn which memory belongs to which node", text[-1500:])
+            return LabError(
+                "the plugin could not learn which memory belongs to which node", text[-1500:]
+            )
         if status:
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             return LabError(f"QEMU ended ({how}) before the program did", text[-1500:])
-        return LabError("the guest ended before the program did", f"its console:\n  {_lines(console)}\n  {text[-500:]}")
+        return LabError(
+            "the guest ended before the program did",
+            f"its console:\n  {_lines(console)}\n  {text[-500:]}",
+        )
 
 
 def _lines(console: str) -> str:

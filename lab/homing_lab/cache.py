@@ -1,4 +1,4 @@
-"""The folder of kernels and images, by content, bounded in size: what was used longest ago goes first."""
+"""The folder of kernels and images, by content, bounded in size: the least used goes first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import LabError
 from .paths import cache_folder
 
 LIMIT_MIB = 2048
-YOUNG_S = 600   # an image that was used this lately may belong to a machine that boots now
+YOUNG_S = 600  # an image that was used this lately may belong to a machine that boots now
 
 
 def limit_bytes() -> int:
@@ -51,14 +51,14 @@ def store(name: str, write: Callable[[BinaryIO], object]) -> Path:
 
 
 def prune(folder: Path) -> None:
-    """Removes images until the limit holds; the kernel stays, and so do images of the last minutes."""
+    """Removes images until the limit holds; the kernel and images of the last minutes stay."""
     now, limit = time.time(), limit_bytes()
     files = []
     for path in folder.iterdir():
         try:
             files.append((path.stat().st_mtime, path.stat().st_size, path))
         except OSError:
-            continue   # another run removed it
+            continue  # another run removed it
     total = sum(size for _, size, _ in files)
     for used, size, path in sorted(files):
         stale = path.name.startswith(".new-") and now - used > YOUNG_S

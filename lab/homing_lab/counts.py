@@ -23,12 +23,14 @@ def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
         except OSError as error:
             raise LabError(f"can't write {results / 'counts.json'}: {error.strerror}") from error
     try:
-        counted = json.loads(file.read_text())
+        counted: dict[str, Any] = json.loads(file.read_text())
     except ValueError as error:
         raise LabError(f"the plugin's counts.json is no JSON: {error}") from error
     if counted.get("schema") != SCHEMA:
-        raise LabError(f"the plugin's counts.json has schema {counted.get('schema')}, expected {SCHEMA}",
-                       "build the plugin and the runner from one tree")
+        raise LabError(
+            f"the plugin's counts.json has schema {counted.get('schema')}, expected {SCHEMA}",
+            "build the plugin and the runner from one tree",
+        )
     return counted
 
 
@@ -43,7 +45,9 @@ def rows(counted: dict[str, Any]) -> list[list[str]]:
         served = totals(region)
         whole = sum(served.values())
         shares = [f"{100 * served[kind] / whole:.1f}%" if whole else "-" for kind in SERVED]
-        result.append([region["label"], *shares, f"{whole:,}", f"{region['virtual_ns'] / 1e6:,.3f} ms"])
+        result.append(
+            [region["label"], *shares, f"{whole:,}", f"{region['virtual_ns'] / 1e6:,.3f} ms"]
+        )
     return result
 
 
@@ -53,10 +57,22 @@ def print_table(counted: dict[str, Any], machine: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"Modelled, not measured: who served each cache line on {machine}", box=box.SIMPLE,
-                  title_justify="left")
-    for number, name in enumerate(("region", "local cache", "remote cache", "local DRAM", "remote DRAM",
-                                   "lines", "virtual time")):
+    table = Table(
+        title=f"Modelled, not measured: who served each cache line on {machine}",
+        box=box.SIMPLE,
+        title_justify="left",
+    )
+    for number, name in enumerate(
+        (
+            "region",
+            "local cache",
+            "remote cache",
+            "local DRAM",
+            "remote DRAM",
+            "lines",
+            "virtual time",
+        )
+    ):
         table.add_column(name, justify="right" if number else "left")
     for row in rows(counted):
         table.add_row(*row)

@@ -20,14 +20,20 @@ def cache_size(kib: float) -> str:
 
 def node_lines(machine: Machine, node: Node) -> list[str]:
     """What is said of a node, in a box or a picture."""
-    first = sum(n.cpus for n in machine.nodes[:node.index])
-    lines = [f"node {node.index}, socket {node.socket}" if node.cpus else f"node {node.index}: memory only"]
+    first = sum(n.cpus for n in machine.nodes[: node.index])
+    lines = [
+        f"node {node.index}, socket {node.socket}"
+        if node.cpus
+        else f"node {node.index}: memory only"
+    ]
     if node.cpus:
         last = first + node.cpus - 1
         lines.append(f"CPUs {first}-{last}" if node.cpus > 1 else f"CPU {first}")
         l3 = cache_size(machine.shared.size_kib)
         lines.append(f"L3 {node.l3_groups} x {l3}" if node.l3_groups > 1 else f"L3 {l3}")
-    lines.append(f"{_size(node.memory_mib)}, {node.bandwidth_gbs:g} GB/s" if node.memory_mib else "no memory")
+    lines.append(
+        f"{_size(node.memory_mib)}, {node.bandwidth_gbs:g} GB/s" if node.memory_mib else "no memory"
+    )
     return lines
 
 
@@ -37,17 +43,21 @@ def _boxes(machine: Machine) -> list[str]:
     inner = max(len(line) for box in boxes for line in box)
     a_row = max(1, WIDTH // (inner + 6))
     for start in range(0, len(boxes), a_row):
-        row = boxes[start:start + a_row]
+        row = boxes[start : start + a_row]
         height = max(len(box) for box in row)
         edge = "  ".join("+" + "-" * (inner + 2) + "+" for _ in row)
         result.append(edge)
         for line in range(height):
-            result.append("  ".join(f"| {(box[line] if line < len(box) else ''):{inner}} |" for box in row))
+            result.append(
+                "  ".join(f"| {(box[line] if line < len(box) else ''):{inner}} |" for box in row)
+            )
         result.append(edge)
     return result
 
 
-def _matrix(title: str, matrix: Matrix | list[list[int]], machine: Machine, by_cpus: bool = True) -> list[str]:
+def _matrix(
+    title: str, matrix: Matrix | list[list[int]], machine: Machine, by_cpus: bool = True
+) -> list[str]:
     rows = [node.index for node in machine.nodes if node.cpus or not by_cpus]
     result = [title, "      " + "".join(f"{node.index:7}" for node in machine.nodes)]
     for row in rows:
@@ -65,29 +75,59 @@ def scaled_down(machine: Machine) -> list[str]:
     result = []
     cores = machine.cpu_count // machine.threads_per_core
     if machine.full.get("cores", cores) != cores:
-        result.append(f"{cores} cores of {machine.full['cores']:g}; a node's bandwidth and caches are those of all")
+        result.append(
+            f"{cores} cores of {machine.full['cores']:g}; bandwidth and caches of a node are whole"
+        )
     if "memory_gib" in machine.full:
-        result.append(f"{_size(machine.memory_mib)} of memory of {machine.full['memory_gib']:g} GiB")
+        result.append(
+            f"{_size(machine.memory_mib)} of memory of {machine.full['memory_gib']:g} GiB"
+        )
     if machine.cache_scale != 1:
         result.append(f"caches {machine.cache_scale:g} times smaller")
     return result
 
 
 def text(machine: Machine) -> str:
-    lines = [f"{machine.name}: {machine.title}",
-             f"virtual machine: {len(machine.nodes)} nodes, {machine.cpu_count} CPUs, {_size(machine.memory_mib)}", ""]
+    lines = [
+        f"{machine.name}: {machine.title}",
+        f"virtual machine: {len(machine.nodes)} nodes, {machine.cpu_count} CPUs, "
+        f"{_size(machine.memory_mib)}",
+        "",
+    ]
     lines += _boxes(machine)
     private = machine.private
-    lines += ["", f"a core: {machine.clock_ghz:g} GHz, {machine.cpi:g} cycles an instruction, {machine.overlap:g} misses "
-              "in flight,", f"  own cache {cache_size(private.size_kib)}, {private.ways} ways, {private.latency_ns:g} ns; "
-              f"L3 {machine.shared.ways} ways, {machine.shared.latency_ns:g} ns"]
+    lines += [
+        "",
+        f"a core: {machine.clock_ghz:g} GHz, {machine.cpi:g} cycles an instruction, "
+        f"{machine.overlap:g} misses in flight,",
+        f"  own cache {cache_size(private.size_kib)}, {private.ways} ways, "
+        f"{private.latency_ns:g} ns; "
+        f"L3 {machine.shared.ways} ways, {machine.shared.latency_ns:g} ns",
+    ]
     if machine.threads_per_core > 1:
         lines.append(f"  {machine.threads_per_core} CPUs share a core")
     if len(machine.nodes) > 1:
-        lines += ["", *_matrix("distances that the firmware reports (they only sort; row: from, column: to)",
-                               machine.slit, machine, by_cpus=False)]
-    lines += ["", *_matrix("DRAM, ns (row: the CPU's node, column: the memory's)", machine.dram_ns, machine)]
-    lines += ["", *_matrix("a line out of another cache, ns (column: the node that has it)", machine.cache_ns, machine)]
+        lines += [
+            "",
+            *_matrix(
+                "distances that the firmware reports (they only sort; row: from, column: to)",
+                machine.slit,
+                machine,
+                by_cpus=False,
+            ),
+        ]
+    lines += [
+        "",
+        *_matrix("DRAM, ns (row: the CPU's node, column: the memory's)", machine.dram_ns, machine),
+    ]
+    lines += [
+        "",
+        *_matrix(
+            "a line out of another cache, ns (column: the node that has it)",
+            machine.cache_ns,
+            machine,
+        ),
+    ]
     if machine.pair_gbs:
         lines += ["", *_matrix("bandwidth, GB/s", machine.pair_gbs, machine)]
     if machine.links:
@@ -95,7 +135,10 @@ def text(machine: Machine) -> str:
         for link in machine.links:
             ends = [",".join(map(str, side)) for side in (link.first, link.second)]
             lines.append(f"  {ends[0]} {'->' if link.one_way else '--'} {ends[1]}  {link.gbs:g}")
-    for title, entries in (("sources", {"machine": machine.source} | machine.sources), ("assumed", machine.assumed)):
+    for title, entries in (
+        ("sources", {"machine": machine.source} | machine.sources),
+        ("assumed", machine.assumed),
+    ):
         if entries:
             lines += ["", f"{title}:"]
             for path, said in entries.items():

@@ -1,4 +1,4 @@
-"""python -m homing_lab.export_all FOLDER: every machine of the lab as hwloc's XML, for tests. Needs no typer."""
+"""python -m homing_lab.export_all FOLDER: every machine as hwloc's XML, without typer."""
 
 import sys
 from pathlib import Path

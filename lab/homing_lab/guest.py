@@ -1,4 +1,4 @@
-"""The runner's end of the channel to the guest: frames, as docs/protocols/lab_channel.md defines them."""
+"""The runner's end of the channel to the guest: docs/protocols/lab_channel.md."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 HEADER_BYTES = 5
-PAYLOAD_BYTES_MAX = 1 << 20   # more in one frame is no frame of ours
-INPUT_BYTES = 2048            # [LC4] that the guest has not acknowledged
-SLOT_BYTES, SLOTS = 256 << 10, 32   # [LC6] of the window
+PAYLOAD_BYTES_MAX = 1 << 20  # more in one frame is no frame of ours
+INPUT_BYTES = 2048  # [LC4] that the guest has not acknowledged
+SLOT_BYTES, SLOTS = 256 << 10, 32  # [LC6] of the window
 
 
 class BrokenChannel(Exception):
@@ -27,7 +27,7 @@ class Request:
     user: int = 0
     group: int = 0
     home: str = ""
-    terminal: tuple[int, int] | None = None   # rows, columns
+    terminal: tuple[int, int] | None = None  # rows, columns
     calibrate: bool = False
     settings: list[tuple[str, str]] = field(default_factory=list)
 
@@ -50,7 +50,7 @@ class Request:
 
 
 class Channel:
-    """Our end. `waiting` holds what QEMU has not taken yet; `window` is the file of the shared memory."""
+    """Our end. `waiting`: what QEMU has not taken yet; `window`: the file of the shared memory."""
 
     def __init__(self, end: socket.socket, window: BinaryIO) -> None:
         end.setblocking(False)
@@ -67,11 +67,11 @@ class Channel:
     def flush(self) -> None:
         while self.waiting:
             try:
-                del self.waiting[:self.end.send(self.waiting)]
+                del self.waiting[: self.end.send(self.waiting)]
             except BlockingIOError:
                 return
             except OSError:
-                self.waiting.clear()   # QEMU has ended; reading tells
+                self.waiting.clear()  # QEMU has ended; reading tells
 
     def input_room(self) -> int:
         """Bytes of input that may be sent now."""
@@ -100,8 +100,8 @@ class Channel:
             if len(self._read) < HEADER_BYTES + length:
                 break
             kind = chr(self._read[0])
-            payload = bytes(self._read[HEADER_BYTES:HEADER_BYTES + length])
-            del self._read[:HEADER_BYTES + length]
+            payload = bytes(self._read[HEADER_BYTES : HEADER_BYTES + length])
+            del self._read[: HEADER_BYTES + length]
             if kind == "A":
                 self._unacknowledged -= int(payload or b"0")
             elif kind == "W":

@@ -52,8 +52,8 @@ def _shortest(links: list[dict[str, Any]], start: int, end: int) -> list[int]:
 
 
 def routes(machine: Machine) -> list[list[list[int]]]:
-    """For every pair the directed links that it crosses. Nodes of one socket need a link of their own,
-    or have none: they never go through another socket."""
+    """For every pair the directed links that it crosses. Nodes of one socket need a link of their
+    own, or cross none: they never go through another socket."""
     links = directed_links(machine)
     result = []
     for a in machine.nodes:
@@ -62,7 +62,11 @@ def routes(machine: Machine) -> list[list[list[int]]]:
             if (a.index, b.index) in machine.routes:
                 row.append(_along(links, machine.routes[a.index, b.index], a.index))
                 continue
-            direct = [n for n, link in enumerate(links) if a.index in link["from"] and b.index in link["to"]]
+            direct = [
+                n
+                for n, link in enumerate(links)
+                if a.index in link["from"] and b.index in link["to"]
+            ]
             if a == b or (a.socket == b.socket and not direct):
                 row.append([])
             else:
@@ -84,18 +88,34 @@ def _along(links: list[dict[str, Any]], numbers: list[int], start: int) -> list[
 
 def machine_json(machine: Machine) -> dict[str, Any]:
     def cache(which: Any) -> dict[str, Any]:
-        return {"size_kib": scaled_kib(machine, which.size_kib, which.ways), "ways": which.ways,
-                "latency_ns": which.latency_ns}
+        return {
+            "size_kib": scaled_kib(machine, which.size_kib, which.ways),
+            "ways": which.ways,
+            "latency_ns": which.latency_ns,
+        }
+
     return {
-        "name": machine.name, "clock_ghz": machine.clock_ghz, "cpi": machine.cpi,
-        "overlap": machine.overlap, "line": LINE_BYTES, "cache_scale": machine.cache_scale,
-        "cpu_node": machine.cpu_nodes, "cpu_core": machine.cpu_cores, "cpu_l3": machine.cpu_l3,
+        "name": machine.name,
+        "clock_ghz": machine.clock_ghz,
+        "cpi": machine.cpi,
+        "overlap": machine.overlap,
+        "line": LINE_BYTES,
+        "cache_scale": machine.cache_scale,
+        "cpu_node": machine.cpu_nodes,
+        "cpu_core": machine.cpu_cores,
+        "cpu_l3": machine.cpu_l3,
         "private": cache(machine.private),
         "shared": [{"node": node} | cache(machine.shared) for node in machine.l3_nodes],
-        "memory": [{"node": node.index, "size_mib": node.memory_mib, "bandwidth_gbs": node.bandwidth_gbs}
-                   for node in machine.memory_nodes],
-        "dram_ns": machine.dram_ns, "cache_ns": machine.cache_ns, "pair_gbs": machine.pair_gbs,
-        "links": directed_links(machine), "routes": routes(machine), "assumed": sorted(machine.assumed),
+        "memory": [
+            {"node": node.index, "size_mib": node.memory_mib, "bandwidth_gbs": node.bandwidth_gbs}
+            for node in machine.memory_nodes
+        ],
+        "dram_ns": machine.dram_ns,
+        "cache_ns": machine.cache_ns,
+        "pair_gbs": machine.pair_gbs,
+        "links": directed_links(machine),
+        "routes": routes(machine),
+        "assumed": sorted(machine.assumed),
     }
 
 

@@ -1,5 +1,5 @@
-"""The guest's image: an archive that the kernel unpacks into memory, made of busybox, our first program
-and a pack. Cached by content."""
+"""The guest's image: an archive that the kernel unpacks into memory, made of busybox, our first
+program and a pack. Cached by content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import LabError
 from .pack import MERGED, Entry, Pack
 from .paths import binary, needed
 
-FORMAT = "1"   # changes with what base_entries() or write() do
+FORMAT = "1"  # changes with what base_entries() or write() do
 FOLDER, FILE, LINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 CONSOLE = (5, 1)
 
@@ -26,7 +26,9 @@ def busybox() -> Path:
             with open(place, "rb") as file:
                 if b"ld-linux" not in file.read(4096):
                     return Path(place).resolve()
-    raise LabError("no static busybox here", "scripts/setup lab, or: apt-get install busybox-static")
+    raise LabError(
+        "no static busybox here", "scripts/setup lab, or: apt-get install busybox-static"
+    )
 
 
 def add_base(pack: Pack) -> None:
@@ -37,7 +39,9 @@ def add_base(pack: Pack) -> None:
     if calibrator:
         pack.add_file(calibrator, "/homing/homing-lab-calibrate")
     pack.add("/usr/bin/busybox", Entry(FILE | 0o755, shell))
-    applets = subprocess.run([shell, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    applets = subprocess.run(
+        [shell, "--list"], capture_output=True, text=True, check=True
+    ).stdout.split()
     for applet in applets:
         if applet != "busybox":
             pack.add(f"/usr/bin/{applet}", Entry(LINK | 0o777, link="busybox"))
@@ -46,7 +50,16 @@ def add_base(pack: Pack) -> None:
     pack.add("/etc/passwd", Entry(FILE | 0o644, content=users.encode()))
     pack.add("/etc/group", Entry(FILE | 0o644, content=groups.encode()))
     pack.add("/etc/hosts", Entry(FILE | 0o644, content=b"127.0.0.1 localhost lab\n"))
-    for folder in ("/root", "/proc", "/sys", "/dev", "/homing", "/usr/lib", "/usr/lib64", "/usr/sbin"):
+    for folder in (
+        "/root",
+        "/proc",
+        "/sys",
+        "/dev",
+        "/homing",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/sbin",
+    ):
         pack.add(folder, Entry(FOLDER | 0o755))
     pack.add("/tmp", Entry(FOLDER | 0o1777))
 
@@ -62,7 +75,9 @@ def build(pack: Pack) -> Path:
     total = hashlib.sha256(FORMAT.encode())
     try:
         for guest, entry in sorted(pack.entries.items()):
-            content = _hash(entry.source) if entry.source else hashlib.sha256(entry.content).hexdigest()
+            content = (
+                _hash(entry.source) if entry.source else hashlib.sha256(entry.content).hexdigest()
+            )
             total.update(f"{guest}\0{entry.mode:o}\0{entry.link}\0{content}\n".encode())
         name = f"image-{total.hexdigest()[:32]}"
         return cache.find(name) or cache.store(name, lambda file: _write(file, pack.entries))
@@ -105,7 +120,9 @@ def _write(file: BinaryIO, entries: dict[str, Entry]) -> None:
         if entry.mode & 0o170000 == FOLDER:
             continue
         folder(os.path.dirname(guest))
-        content = entry.source.read_bytes() if entry.source else entry.link.encode() or entry.content
+        content = (
+            entry.source.read_bytes() if entry.source else entry.link.encode() or entry.content
+        )
         record(guest, entry.mode, len(content))
         file.write(content)
         pad()

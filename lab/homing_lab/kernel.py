@@ -1,4 +1,4 @@
-"""The guest's kernel: Debian's cloud kernel out of its package, which is downloaded and never installed."""
+"""The guest's kernel: Debian's cloud kernel out of its package, downloaded and never installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import LabError
 from .paths import cache_folder
 
 PACKAGE = "linux-image-cloud-amd64"
-HINT = f"HOMING_LAB_KERNEL=FILE names a kernel of your own; otherwise Debian's {PACKAGE} is downloaded by apt"
+HINT = f"HOMING_LAB_KERNEL=FILE names one of your own; otherwise apt downloads Debian's {PACKAGE}"
 
 
 def _output(*command: str, folder: Path | None = None) -> bytes:
@@ -26,7 +26,9 @@ def _output(*command: str, folder: Path | None = None) -> bytes:
         raise LabError(f"{' '.join(command)}: no answer after 300 s", HINT) from error
     if done.returncode:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        raise LabError(f"can't get the guest's kernel: {command[0]}: {last}", HINT + " (try apt-get update)")
+        raise LabError(
+            f"can't get the guest's kernel: {command[0]}: {last}", HINT + " (try apt-get update)"
+        )
     return done.stdout
 
 
@@ -39,7 +41,9 @@ def _package() -> str:
 
 
 def _unpack(package: Path) -> bytes:
-    with tarfile.open(fileobj=BytesIO(_output("dpkg-deb", "--fsys-tarfile", str(package)))) as files:
+    with tarfile.open(
+        fileobj=BytesIO(_output("dpkg-deb", "--fsys-tarfile", str(package)))
+    ) as files:
         for member in files:
             if Path(member.name).name.startswith("vmlinuz-"):
                 content = files.extractfile(member)
@@ -62,7 +66,9 @@ def kernel(say: object) -> Path:
     say(f"downloading {name} (about 27 MB, once)")  # type: ignore[operator]
     with tempfile.TemporaryDirectory(prefix="homing-lab-") as folder:
         os.chmod(folder, 0o755)
-        _output("apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", name, folder=Path(folder))
+        _output(
+            "apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", name, folder=Path(folder)
+        )
         content = _unpack(next(Path(folder).glob("*.deb")))
     version = name.removeprefix("linux-image-")
     return store(f"kernel-{version}", lambda file: file.write(content))

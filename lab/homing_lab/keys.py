@@ -1,4 +1,4 @@
-"""Reads a table of a machine file key by key, so that a mistake is named: file, key, what was expected."""
+"""Reads a table of a machine file key by key, so that a mistake is named with its key."""
 
 from __future__ import annotations
 
@@ -48,7 +48,11 @@ class Table:
         value = self._get(name)
         if value is None and default is not None:
             return default
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not least <= value <= most
+        ):
             raise self.bad(name, f"a number from {least:g} to {most:g}")
         return value
 
@@ -66,7 +70,9 @@ class Table:
             raise self.bad(name, "true or false")
         return bool(value)
 
-    def matrix(self, name: str, rows: int, columns: int, least: float, most: float) -> Matrix | None:
+    def matrix(
+        self, name: str, rows: int, columns: int, least: float, most: float
+    ) -> Matrix | None:
         """`rows` lists of `columns` numbers, or None if the key is absent."""
         value = self._get(name)
         if value is None:
@@ -105,5 +111,6 @@ class Table:
     def finish(self) -> None:
         for name in self._values:
             if name not in self._read:
-                raise MachineFileError(self.file, self.key(name),
-                                       f"one of: {', '.join(sorted(self._read))}", name)
+                raise MachineFileError(
+                    self.file, self.key(name), f"one of: {', '.join(sorted(self._read))}", name
+                )

@@ -27,7 +27,7 @@ class Cache:
 
 @dataclass
 class Link:
-    """Joins two sets of nodes; requests from `first` to `second` use one direction, others the other."""
+    """Joins two sets of nodes; requests from `first` to `second` use one direction of it."""
 
     first: list[int]
     second: list[int]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .errors import LabError, UsageError
 
-MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")   # links into /usr, as Debian has them
+MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr, as Debian has them
 X86_64 = 62
 # Loaded by name at run time, where glibc needs them (pthread_exit, name services).
 BY_NAME = ("libgcc_s.so.1",)
@@ -56,7 +56,11 @@ class Pack:
             self.add(f"{guest}/.", Entry(0o040755))
             return
         if not source.is_file():
-            raise UsageError(f"there is no file {source}" if not source.exists() else f"{source} is no regular file")
+            raise UsageError(
+                f"there is no file {source}"
+                if not source.exists()
+                else f"{source} is no regular file"
+            )
         self._add_one(source, guest)
 
     def _add_one(self, source: Path, guest: str) -> None:
@@ -91,7 +95,9 @@ class Pack:
     def _add_libraries(self, program: Path, head: bytes) -> None:
         machine = struct.unpack_from("<H", head, 18)[0] if head[5] == 1 else 0
         if head[4] != 2 or machine != X86_64:
-            raise LabError(f"{program} is no x86-64 program; the guest is an x86-64 machine", code=126)
+            raise LabError(
+                f"{program} is no x86-64 program; the guest is an x86-64 machine", code=126
+            )
         missing = []
         for line in self._ldd(program).splitlines():
             name, arrow, rest = line.strip().partition(" => ")
@@ -102,9 +108,11 @@ class Pack:
             if match and Path(match[1]).is_file():
                 self._add_library(Path(match[1]))
         if missing:
-            raise LabError(f"{program}: these libraries are not found: {', '.join(missing)}",
-                           "LD_LIBRARY_PATH can name their folder, or --tbb=homing|stock for libtbb.so.12",
-                           code=126)
+            raise LabError(
+                f"{program}: these libraries are not found: {', '.join(missing)}",
+                "LD_LIBRARY_PATH can name their folder, or --tbb=homing|stock for libtbb.so.12",
+                code=126,
+            )
 
     def _add_library(self, path: Path) -> None:
         self.add(str(path), Entry(0o100755, path))
@@ -115,12 +123,17 @@ class Pack:
 
     def _ldd(self, program: Path) -> str:
         try:
-            done = subprocess.run(["ldd", str(program)], env=self._environment | {"LC_ALL": "C"},
-                                  capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                ["ldd", str(program)],
+                env=self._environment | {"LC_ALL": "C"},
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise LabError(f"can't ask ldd what {program} needs: {error}") from error
         if done.returncode and "not a dynamic executable" in done.stderr + done.stdout:
-            return ""   # static
+            return ""  # static
         if done.returncode:
             raise LabError(f"ldd {program}: {(done.stderr or done.stdout).strip()}")
         return done.stdout
@@ -131,7 +144,9 @@ class Pack:
         if found is None:
             if "/" in word and os.path.exists(word):
                 raise LabError(f"{word} is not executable", code=126)
-            raise LabError(f"there is no program {word}" + ("" if "/" in word else " on PATH"), code=127)
+            raise LabError(
+                f"there is no program {word}" + ("" if "/" in word else " on PATH"), code=127
+            )
         self.add_file(Path(found), os.path.abspath(found))
 
     def add_preloaded(self) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from .errors import LabError
 
 PACKAGE = Path(__file__).resolve().parent
-ROOT = PACKAGE.parent   # .../lab of the source tree, or lib/homing/lab where installed
+ROOT = PACKAGE.parent  # .../lab of the source tree, or lib/homing/lab where installed
 
 
 def _places() -> list[Path]:
-    """Folders with binaries, first match wins: HOMING_LAB_BUILD, beside us, a build of the source tree."""
+    """Folders with binaries, the first wins: HOMING_LAB_BUILD, beside us, builds of the tree."""
     given = os.environ.get("HOMING_LAB_BUILD")
     places = [Path(given) / "lab"] if given else []
     places.append(ROOT)
@@ -36,9 +36,11 @@ def binary(name: str) -> Path | None:
 def needed(name: str, target: str) -> Path:
     found = binary(name)
     if found is None:
-        raise LabError(f"the lab's {name} is not there",
-                       f"build it: scripts/build release {target} (looked in: "
-                       f"{', '.join(str(place) for place in _places())})")
+        raise LabError(
+            f"the lab's {name} is not there",
+            f"build it: scripts/build release {target} (looked in: "
+            f"{', '.join(str(place) for place in _places())})",
+        )
     return found
 
 
@@ -57,6 +59,8 @@ def cache_folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LabError(f"can't make the cache folder {folder}: {error.strerror}",
-                       "set XDG_CACHE_HOME to a folder that you may write to") from error
+        raise LabError(
+            f"can't make the cache folder {folder}: {error.strerror}",
+            "set XDG_CACHE_HOME to a folder that you may write to",
+        ) from error
     return folder

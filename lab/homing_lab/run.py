@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from . import counts, hand_over, image, kernel, machine_file, qemu
 from .boot import Machine as Booted
@@ -17,12 +18,15 @@ from .guest import Request
 from .machine import Machine
 from .pack import Entry, Pack
 from .paths import binary, tbb_library
+from .progress import Waiting
 from .session import Outcome, Session, Streams
 
 PLUGIN = "homing_lab_plugin.so"
-AUTOMATIC_BYTES_MAX = 64 << 20   # of a file that is packed because the command-line names it
-SETTINGS = {"numa_balancing": "/proc/sys/kernel/numa_balancing",
-            "thp": "/sys/kernel/mm/transparent_hugepage/enabled"}
+AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
+SETTINGS = {
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "thp": "/sys/kernel/mm/transparent_hugepage/enabled",
+}
 
 
 @dataclass
@@ -51,7 +55,7 @@ class Report:
 
     machine: Machine
     outcome: Outcome
-    counted: dict | None   # counts.json
+    counted: dict[str, Any] | None  # counts.json
     image: Path
     packed_s: float
 
@@ -70,14 +74,19 @@ def load_machine(options: Options) -> Machine:
 
 
 def environment_of(options: Options) -> dict[str, str]:
-    """The program's: ours, exactly but for the launcher's own variables, and what the options add."""
-    result = {name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")}
+    """The program's: ours but for the lab's own variables, and what the options add."""
+    result = {
+        name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")
+    }
     result |= options.environment
     if options.tbb:
         library = tbb_library() if options.tbb == "homing" else options.stock_library
         if library is None or not library.is_file():
-            what = "our libtbb.so.12 is not built (scripts/build release tbb)" if options.tbb == "homing" \
+            what = (
+                "our libtbb.so.12 is not built (scripts/build release tbb)"
+                if options.tbb == "homing"
                 else "--tbb=stock needs --stock-library FILE"
+            )
             raise LabError(what if library is None else f"there is no {library}")
         before = result.get("LD_LIBRARY_PATH", "")
         result["LD_LIBRARY_PATH"] = str(library.resolve().parent) + (f":{before}" if before else "")
@@ -93,7 +102,9 @@ def _user(name: str) -> tuple[int, int, str]:
     try:
         known = pwd.getpwnam(name)
     except KeyError:
-        raise UsageError(f"there is no user '{name}' here", "root, nobody, a user of this host, or a number") from None
+        raise UsageError(
+            f"there is no user '{name}' here", "root, nobody, a user of this host, or a number"
+        ) from None
     return known.pw_uid, known.pw_gid, known.pw_dir
 
 
@@ -118,7 +129,7 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
 
 
 def _add_word(pack: Pack, word: str) -> None:
-    """A file that the command-line names; of programs with options (numactl ./app) the first that follows."""
+    """A file or program that the command-line names."""
     path = Path(word)
     try:
         if path.is_file() and not os.path.abspath(word).startswith(("/proc/", "/sys/", "/dev/")):
@@ -126,10 +137,15 @@ def _add_word(pack: Pack, word: str) -> None:
                 tell(f"{word} is large and stays here; --file {word} takes it along")
             else:
                 pack.add_file(path, os.path.abspath(word))
-        elif word and "/" not in word and not word.startswith("-") and shutil.which(word, path=os.environ.get("PATH")):
+        elif (
+            word
+            and "/" not in word
+            and not word.startswith("-")
+            and shutil.which(word, path=os.environ.get("PATH"))
+        ):
             pack.add_program(word)
     except (OSError, ValueError):
-        pass   # no name of a file
+        pass  # no name of a file
 
 
 def _settings(options: Options) -> list[tuple[str, str]]:
@@ -145,8 +161,11 @@ def _check_memory(machine: Machine, image_file: Path) -> None:
     """The image is in memory twice while the guest unpacks it."""
     need = 2 * (image_file.stat().st_size >> 20) + 96
     if need > machine.memory_mib:
-        raise LabError(f"the guest's memory is too small: files of {image_file.stat().st_size >> 20} MiB, and "
-                       f"{machine.memory_mib} MiB in all", f"--memory MIB gives each node more; {need} MiB in all are needed")
+        raise LabError(
+            f"the guest's memory is too small: files of {image_file.stat().st_size >> 20} MiB, and "
+            f"{machine.memory_mib} MiB in all",
+            f"--memory MIB gives each node more; {need} MiB in all are needed",
+        )
 
 
 def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
@@ -171,17 +190,33 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         argument = ""
         if plugin:
             hand_over.write(machine, folder / "machine.json")
-            argument = f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
-        return qemu.command(machine, kernel_file, image_file, folder, channel,
-                            options.kernel_words, argument)
+            argument = (
+                f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
+            )
+        return qemu.command(
+            machine, kernel_file, image_file, folder, channel, options.kernel_words, argument
+        )
 
     request = Request(
-        words=options.words or ["/bin/sh"], environment=environment, folder=os.getcwd(), user=uid, group=gid,
-        home=environment.get("HOME", home) if uid == os.getuid() else home, terminal=terminal,
-        calibrate=plugin is not None, settings=_settings(options))
+        words=options.words or ["/bin/sh"],
+        environment=environment,
+        folder=os.getcwd(),
+        user=uid,
+        group=gid,
+        home=environment.get("HOME", home) if uid == os.getuid() else home,
+        terminal=terminal,
+        calibrate=plugin is not None,
+        settings=_settings(options),
+    )
     packed_s = time.monotonic() - began
-    with Booted(command) as booted:
-        session = Session(booted, request, streams, options.results, options.timeout_s or None)
+    with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
+        session = Session(
+            booted,
+            request,
+            waiting.until_start(streams),
+            options.results,
+            options.timeout_s or None,
+        )
         try:
             outcome = session.run()
         finally:
@@ -194,12 +229,19 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
     for message in outcome.messages:
         tell(message)
     if outcome.phase == "calibration":
-        raise LabError("the plugin could not learn which memory belongs to which node",
-                       outcome.calibration.strip() or f"the calibrator ended with status {outcome.status}")
+        raise LabError(
+            "the plugin could not learn which memory belongs to which node",
+            outcome.calibration.strip() or f"the calibrator ended with status {outcome.status}",
+        )
     if outcome.start_error:
         outcome.code = 127 if outcome.start_error == 2 else 126
-        tell(f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
-             f"{os.strerror(outcome.start_error)}")
+        tell(
+            f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
+            f"{os.strerror(outcome.start_error)}"
+        )
     if outcome.memory_kills:
-        tell(f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "
-             f"{outcome.memory_kills} process{'es' if outcome.memory_kills > 1 else ''}; --memory MIB gives each node more")
+        tell(
+            f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "
+            f"{outcome.memory_kills} process{'es' if outcome.memory_kills > 1 else ''}; "
+            "--memory MIB gives each node more"
+        )

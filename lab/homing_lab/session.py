@@ -17,15 +17,15 @@ from .guest import BrokenChannel, Request
 
 @dataclass
 class Outcome:
-    phase: str = ""               # that ended: calibration, program
+    phase: str = ""  # that ended: calibration, program
     code: int = 0
     signal: int = 0
     memory_kills: int = 0
-    start_error: int = 0          # errno, if the program did not start
+    start_error: int = 0  # errno, if the program did not start
     messages: list[str] = field(default_factory=list)
-    calibration: str = ""         # what the calibrator printed
-    boot_s: float = 0             # of the host
-    run_s: float = 0              # of the host
+    calibration: str = ""  # what the calibrator printed
+    boot_s: float = 0  # of the host
+    run_s: float = 0  # of the host
     results: list[str] = field(default_factory=list)
 
     @property
@@ -40,15 +40,21 @@ class Streams:
     output: BinaryIO
     errors: BinaryIO
     input: int | None = None
-    window: Callable[[], tuple[int, int] | None] = lambda: None   # a changed size of the terminal
+    window: Callable[[], tuple[int, int] | None] = lambda: None  # a changed size of the terminal
     started: Callable[[], None] = lambda: None
 
 
 class Session:
     """`run()` raises LabError (code 124 after the time limit); a signal to us passes through it."""
 
-    def __init__(self, machine: Machine, request: Request, streams: Streams, results: Path | None,
-                 timeout_s: float | None) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        request: Request,
+        streams: Streams,
+        results: Path | None,
+        timeout_s: float | None,
+    ) -> None:
         self._machine, self._request, self._streams = machine, request, streams
         self._results, self._timeout_s = results, timeout_s
         self._outcome = Outcome()
@@ -59,13 +65,15 @@ class Session:
 
     def run(self) -> Outcome:
         deadline = self._began + self._timeout_s if self._timeout_s else None
-        with selectors.SelectSelector() as waiting:   # of all, this one takes regular files
+        with selectors.SelectSelector() as waiting:  # of all, this one takes regular files
             try:
                 while not self._outcome.phase:
                     self._wait(waiting, deadline)
             except BrokenChannel:
-                raise LabError("the guest's second serial port carries what is no frame",
-                               "does the program write to /dev/ttyS1?") from None
+                raise LabError(
+                    "the guest's second serial port carries what is no frame",
+                    "does the program write to /dev/ttyS1?",
+                ) from None
             finally:
                 self._close_file()
         self._machine.end()
@@ -74,13 +82,18 @@ class Session:
     def _wait(self, waiting: selectors.BaseSelector, deadline: float | None) -> None:
         channel, source = self._machine.channel, self._streams.input
         takes_input = self._input_open and self._program_runs and channel.input_room() > 0
-        waiting.register(channel.end, selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.waiting else 0))
+        waiting.register(
+            channel.end, selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.waiting else 0)
+        )
         if takes_input and source is not None:
             waiting.register(source, selectors.EVENT_READ)
         left = 3600 if deadline is None else deadline - time.monotonic()
         if left <= 0:
             self._out_of_time()
-        ready = {key.fd: events for key, events in waiting.select(min(left, 0.5) if self._request.terminal else left)}
+        ready = {
+            key.fd: events
+            for key, events in waiting.select(min(left, 0.5) if self._request.terminal else left)
+        }
         waiting.unregister(channel.end)
         if takes_input and source is not None:
             waiting.unregister(source)
@@ -99,9 +112,14 @@ class Session:
 
     def _out_of_time(self) -> None:
         self._machine.interrupt()
-        what = "the program" if self._program_runs else "the machine did not start the program, or it"
-        raise LabError(f"{what} did not end within {self._timeout_s:g} s",
-                       "--timeout S sets another limit, 0 none", code=124)
+        what = (
+            "the program" if self._program_runs else "the machine did not start the program, or it"
+        )
+        raise LabError(
+            f"{what} did not end within {self._timeout_s:g} s",
+            "--timeout S sets another limit, 0 none",
+            code=124,
+        )
 
     def _pass_input(self, source: int) -> None:
         content = os.read(source, self._machine.channel.input_room())
@@ -138,7 +156,9 @@ class Session:
             self._file.write(payload)
         elif kind == "X":
             phase, *numbers = payload.decode().split()
-            outcome.code, outcome.signal, outcome.memory_kills, outcome.start_error = map(int, numbers)
+            outcome.code, outcome.signal, outcome.memory_kills, outcome.start_error = map(
+                int, numbers
+            )
             outcome.run_s = time.monotonic() - self._began
             outcome.phase = phase
 

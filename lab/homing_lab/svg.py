@@ -14,7 +14,8 @@ STYLE = """
   .socket { fill: none; stroke: #b8c2d0; stroke-dasharray: 4 3 } .cell { fill: #c8551f }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6eaf0 } .small { fill: #a3adbd } .back { fill: #14181f }
-    .node { fill: #1f2a3a; stroke: #6d9bd8 } .tier { fill: #2b2138; stroke: #b58adf } .socket { stroke: #4a5464 }
+    .node { fill: #1f2a3a; stroke: #6d9bd8 } .tier { fill: #2b2138; stroke: #b58adf }
+    .socket { stroke: #4a5464 }
     .cell { fill: #e8793f }
   }"""
 MARGIN, BOX_W, BOX_H, GAP, CELL_W, CELL_H = 24, 168, 92, 16, 58, 26
@@ -29,12 +30,19 @@ class Picture:
         self.right, self.bottom = max(self.right, int(right)), max(self.bottom, int(bottom))
 
     def text(self, x: float, y: float, said: str, kind: str = "", anchor: str = "") -> None:
-        attributes = (f' class="{kind}"' if kind else "") + (f' text-anchor="{anchor}"' if anchor else "")
+        attributes = (f' class="{kind}"' if kind else "") + (
+            f' text-anchor="{anchor}"' if anchor else ""
+        )
         self.parts.append(f'<text x="{x:g}" y="{y:g}"{attributes}>{escape(said)}</text>')
         self._extend(x + (len(said) * 7.6 if not anchor else 0), y + 4)
 
-    def box(self, x: float, y: float, width: float, height: float, kind: str, extra: str = "") -> None:
-        self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" class="{kind}" {extra}/>')
+    def box(
+        self, x: float, y: float, width: float, height: float, kind: str, extra: str = ""
+    ) -> None:
+        self.parts.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+            f'class="{kind}" {extra}/>'
+        )
         self._extend(x + width, y + height)
 
 
@@ -49,10 +57,14 @@ def _nodes(picture: Picture, machine: Machine, top: float) -> float:
         if x > MARGIN + 8 and x + width > 800:
             x, y = MARGIN + 8.0, picture.bottom + GAP + 8
         if len(members) > 1:
-            picture.box(x - 8, y - 8, width + 16, rows * (BOX_H + GAP) - GAP + 16, "socket", 'rx="10"')
+            picture.box(
+                x - 8, y - 8, width + 16, rows * (BOX_H + GAP) - GAP + 16, "socket", 'rx="10"'
+            )
         for place, index in enumerate(members):
             left, up = x + place % columns * (BOX_W + GAP), y + place // columns * (BOX_H + GAP)
-            picture.box(left, up, BOX_W, BOX_H, "node" if machine.nodes[index].cpus else "tier", 'rx="6"')
+            picture.box(
+                left, up, BOX_W, BOX_H, "node" if machine.nodes[index].cpus else "tier", 'rx="6"'
+            )
             for number, line in enumerate(node_lines(machine, machine.nodes[index])):
                 picture.text(left + 10, up + 22 + 20 * number, line)
         x += width + GAP + 16
@@ -64,7 +76,9 @@ def _heat(picture: Picture, machine: Machine, top: float) -> float:
     most = max(max(row) for row in machine.dram_ns)
     y = top + 14
     for node in machine.nodes:
-        picture.text(MARGIN + 44 + (node.index + 0.5) * CELL_W, y + 12, str(node.index), "small", "middle")
+        picture.text(
+            MARGIN + 44 + (node.index + 0.5) * CELL_W, y + 12, str(node.index), "small", "middle"
+        )
     y += 18
     for row in (node for node in machine.nodes if node.cpus):
         picture.text(MARGIN + 30, y + 17, str(row.index), "small", "end")
@@ -73,7 +87,14 @@ def _heat(picture: Picture, machine: Machine, top: float) -> float:
             if not node.memory_mib:
                 continue
             x = MARGIN + 44 + node.index * CELL_W
-            picture.box(x, y, CELL_W - 2, CELL_H - 2, "cell", f'rx="3" opacity="{0.08 + 0.5 * value / most:.2f}"')
+            picture.box(
+                x,
+                y,
+                CELL_W - 2,
+                CELL_H - 2,
+                "cell",
+                f'rx="3" opacity="{0.08 + 0.5 * value / most:.2f}"',
+            )
             picture.text(x + CELL_W / 2, y + 17, f"{value:g}", "", "middle")
         y += CELL_H
     return y + 22
@@ -82,17 +103,22 @@ def _heat(picture: Picture, machine: Machine, top: float) -> float:
 def draw(machine: Machine) -> str:
     picture = Picture()
     picture.text(MARGIN, 34, machine.title, "title")
-    picture.text(MARGIN, 54, f"{machine.name}: a virtual machine of {machine.cpu_count} CPUs", "small")
+    picture.text(
+        MARGIN, 54, f"{machine.name}: a virtual machine of {machine.cpu_count} CPUs", "small"
+    )
     y = _heat(picture, machine, _nodes(picture, machine, 82))
     notes = [f"scaled down: {line}" for line in scaled_down(machine)]
     if machine.assumed:
         notes.append(f"assumed, not published: {', '.join(machine.assumed)}")
     for note in notes:
         for start in range(0, len(note), 110):
-            picture.text(MARGIN, y, note[start:start + 110], "small")
+            picture.text(MARGIN, y, note[start : start + 110], "small")
             y += 18
     width, height = picture.right + MARGIN, int(y) + 8
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" role="img"><title>{escape(machine.title)}</title>\n'
-            f'<style>{STYLE}\n</style>\n<rect width="{width}" height="{height}" class="back"/>\n'
-            + "\n".join(picture.parts) + "\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img"><title>{escape(machine.title)}</title>\n'
+        f'<style>{STYLE}\n</style>\n<rect width="{width}" height="{height}" class="back"/>\n'
+        + "\n".join(picture.parts)
+        + "\n</svg>\n"
+    )

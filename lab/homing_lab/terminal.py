@@ -31,7 +31,7 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         if self._before:
-            termios.tcsetattr(0, termios.TCSADRAIN, self._before)   # type: ignore[arg-type]
+            termios.tcsetattr(0, termios.TCSADRAIN, self._before)  # type: ignore[arg-type]
 
     def raw(self) -> None:
         """From now on every key is the guest's, Ctrl-C, too."""

@@ -3,6 +3,7 @@
 Method: time-outs, signals to the runner, panics, full memory, what is missing, and a cache that is bounded."""
 
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -56,7 +57,6 @@ def signals_to_the_runner(folder):
             descriptor = os.pidfd_open(pid)
         except ProcessLookupError:
             continue
-        import select
         select.select([descriptor], [], [], 60)
         os.close(descriptor)
     check(len(machines) == 1 and not machines_of(folder), "SIGKILL of the runner ends the machine, too")
