@@ -42,7 +42,8 @@ class Options:
     count: bool = True
     tbb: str = ""
     stock_library: Path | None = None
-    numa_balancing: str = ""
+    # Off: it goes by the guest's clock, on which an emulated program takes a hundred times too long.
+    numa_balancing: str = "off"
     thp: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     cache_scale: float = 1

@@ -49,6 +49,14 @@ def compile_c(folder, name, text, *options):
     return folder / name
 
 
+def _need_python():
+    done = subprocess.run([str(COMMAND), "lab", "--help"], capture_output=True, text=True)
+    if done.returncode == 125 and "typer and rich" in done.stderr:
+        print("skipped: no Python with typer and rich (scripts/setup lab)")
+        raise SystemExit(77)
+
+
+_need_python()
 _failures = 0
 
 
