@@ -9,10 +9,10 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test unit tidy demo bench upstream stress asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test unit tidy demo bench upstream stress asan tsan install format lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "Settings: PRESET=$(PRESET) (release, debug, asan, tsan)  PREFIX=$(PREFIX)  DESTDIR=$(DESTDIR)  JOBS=$(JOBS)"
 
 setup: ## install what is needed: Debian packages, and oneTBB's headers into .venv
@@ -22,7 +22,15 @@ build: setup ## build everything into build/$(PRESET)
 	@scripts/build $(PRESET)
 
 test: build ## unit, stress (short), compat, tools, tidy and packaging tests
-	@$(call ctest,$(PRESET))
+	@$(call ctest,$(PRESET)) -LE '^lab$$'
+
+lab: ## virtual NUMA machines: install QEMU, build the command and what goes into the guest
+	@scripts/setup build lab
+	@scripts/build $(PRESET) tbb homing_cli homing_lab_init
+
+lab-test: build ## tests in virtual NUMA machines
+	@scripts/setup lab
+	@$(call ctest,$(PRESET)) -L '^lab$$'
 
 unit: build ## unit tests only
 	@$(call ctest,$(PRESET)) -L unit

@@ -1,13 +1,31 @@
-/// Subcommands that are programs of their own, homing-X on PATH.
+/// Subcommands that are programs of their own: homing-X beside the command, in ../libexec/homing, or on PATH.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "command.hpp"
 
 namespace homing::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What came with the command is found without PATH, and before anything there.
+std::string find_own(const std::string& program) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const fs::path folder = self.parent_path();
+  for (const fs::path& place : {folder, folder.parent_path() / "libexec/homing"}) {
+    if (fs::is_regular_file(place / program, error)) return place / program;
+  }
+  return {};
+}
+
+}  // namespace
 
 int external_command(const std::string& name, const arguments& args) {
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
@@ -18,11 +36,16 @@ int external_command(const std::string& name, const arguments& args) {
     return exit_usage;
   }
   const std::string program = "homing-" + name;
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  const std::string own = find_own(program);
+  std::vector<char*> words{const_cast<char*>(own.empty() ? program.c_str() : own.c_str())};
   for (const std::string& word : args) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  ::execvp(program.c_str(), words.data());
-  if (errno == ENOENT) {
+  if (own.empty()) {
+    ::execvp(program.c_str(), words.data());
+  } else {
+    ::execv(own.c_str(), words.data());
+  }
+  if (errno == ENOENT && own.empty()) {
     complain("no such subcommand: " + name + ", and no program " + program + " on PATH (see homing --help)");
     return exit_not_found;
   }

@@ -1,4 +1,4 @@
-/// The command `homing`: finds the subcommand, a built-in one or, as git does, homing-X on PATH.
+/// The command `homing`: finds the subcommand, a built-in one or, as git does, a program homing-X.
 #include <cstdio>
 #include <exception>
 
@@ -24,7 +24,8 @@ void print_help(std::FILE* out) {
   std::fputs("The NUMA-aware task runtime: what it sees, and programs on it.\n\nUsage: homing SUBCOMMAND ...\n\n", out);
   for (const subcommand& s : table) std::fprintf(out, "  %-12s%s\n", s.name, s.purpose);
   std::fputs(
-      "  X           anything else: the program homing-X on PATH\n\n"
+      "  lab         boot virtual NUMA machines and count who serves each access (homing-lab)\n"
+      "  X           anything else: the program homing-X, ours or on PATH\n\n"
       "  --version   print the version\n"
       "  --help      print this; homing SUBCOMMAND --help says more\n\n"
       "Examples:\n"

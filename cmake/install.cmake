@@ -17,6 +17,19 @@ if(TARGET homing_cli)
   install(DIRECTORY ${HOMING_SHARE}/ DESTINATION share)
 endif()
 
+# The lab: the launcher beside the command, everything else in a folder of its own.
+if(TARGET homing_lab_init)
+  install(PROGRAMS lab/homing-lab DESTINATION bin)
+  install(DIRECTORY lab/homing_lab lab/machines DESTINATION lib/homing/lab PATTERN __pycache__ EXCLUDE)
+  install(FILES lab/__main__.py DESTINATION lib/homing/lab)
+  install(TARGETS homing_lab_init RUNTIME DESTINATION lib/homing/lab)
+  foreach(part homing_lab_plugin lab_calibrate)
+    if(TARGET ${part})
+      install(TARGETS ${part} RUNTIME DESTINATION lib/homing/lab LIBRARY DESTINATION lib/homing/lab)
+    endif()
+  endforeach()
+endif()
+
 configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake
                               INSTALL_DESTINATION lib/cmake/homing)
 write_basic_package_version_file(${config}/homing-config-version.cmake COMPATIBILITY SameMinorVersion)

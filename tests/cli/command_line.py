@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Property: `homing` finds its subcommands, built in or on PATH, helps, and its exit codes never lie.
+"""Property: `homing` finds its subcommands, built in, beside it or on PATH, helps, and its exit codes never lie.
 Method: the command itself, with programs homing-X made for the test, and with an output that can't be written."""
 
 import os
+import shutil
 import subprocess
 
 from command import COMMAND, check, homing, main
@@ -28,9 +29,9 @@ def help_and_version(_):
 
 def external(folder):
     path = {"PATH": f"{folder}:{os.environ['PATH']}"}
-    script(folder / "homing-lab", '#!/bin/sh\necho "lab:$#:$1:$2"\nexit 7\n')
-    seen = homing("lab", "--json", "a b", env=path)
-    check(seen.code == 7 and seen.out == "lab:2:--json:a b\n", "homing-lab gets the words as they are", seen)
+    script(folder / "homing-other", '#!/bin/sh\necho "other:$#:$1:$2"\nexit 7\n')
+    seen = homing("other", "--json", "a b", env=path)
+    check(seen.code == 7 and seen.out == "other:2:--json:a b\n", "homing-other gets the words as they are", seen)
     script(folder / "homing-topology", "#!/bin/sh\necho wrong\n")
     check("wrong" not in homing("topology", env=path).out, "built-in subcommands come first")
     seen = homing("nosuch", env=path)
@@ -42,6 +43,24 @@ def external(folder):
         check(homing(name, env=path).code == 2, f"not a name: {name!r}")
 
 
+def beside(folder):
+    """What came with the command is found without PATH and before it, in the two folders it may be in."""
+    (folder / "bin").mkdir()
+    (folder / "libexec/homing").mkdir(parents=True)
+    (folder / "elsewhere").mkdir()
+    shutil.copy2(COMMAND, folder / "bin/homing")
+    places = [folder / "elsewhere", folder / "libexec/homing", folder / "bin"]
+    for place in places:
+        script(place / "homing-own", f'#!/bin/sh\necho "{place.name}:$1"\n')
+        library_path = str(COMMAND.parent.parent / "lib")
+        done = subprocess.run([folder / "bin/homing", "own", "a b"], capture_output=True, text=True,
+                              env={"PATH": f"{folder}/elsewhere:/usr/bin:/bin", "LD_LIBRARY_PATH": library_path})
+        check(done.returncode == 0 and done.stdout == f"{place.name}:a b\n", f"found in {place.name}", done)
+    (folder / "bin/homing-own").chmod(0o644)
+    done = subprocess.run([folder / "bin/homing", "own"], capture_output=True, text=True, env={"LD_LIBRARY_PATH": library_path})
+    check(done.returncode == 126 and "homing-own" in done.stderr, "one that can't be started is not passed over", done)
+
+
 def lost_output(_):
     if not os.path.exists("/dev/full"):
         return
@@ -51,4 +70,4 @@ def lost_output(_):
             check(done.returncode == 1 and "can't write" in done.stderr, "full disk: " + " ".join(words), done)
 
 
-main([help_and_version, external, lost_output])
+main([help_and_version, external, beside, lost_output])

@@ -65,6 +65,13 @@ def main() -> None:
         if (prefix / "bin/homing").exists():
             run(prefix / "bin/homing", "--version")
             check(True, "bin/homing starts")
+            if (prefix / "bin/homing-lab").exists():
+                lab = prefix / "lib/homing/lab"
+                for part in ("homing_lab/cli.py", "machines/westmere.toml", "homing-lab-init"):
+                    check((lab / part).exists(), f"lib/homing/lab/{part}")
+                said = subprocess.run([prefix / "bin/homing", "lab", "list"], text=True, capture_output=True)
+                check(said.returncode == 0 and "westmere" in said.stdout or "typer and rich" in said.stderr,
+                      "homing lab of the moved tree starts, or says what Python it needs")
             for page in ("homing", "homing-topology", "homing-run"):
                 check((prefix / f"share/man/man1/{page}.1").stat().st_size > 0, f"man {page}")
             for path in ("bash-completion/completions/homing", "zsh/site-functions/_homing", "fish/vendor_completions.d/homing.fish"):

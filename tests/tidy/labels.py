@@ -1,5 +1,5 @@
 """Labels: each protocol label is defined once, and cited. Method: a definition is a line of docs/protocols/*.md that
-begins with the label (`[S1]`, also in a list or in bold); a citation is the label in a comment of src/ or include/.
+begins with the label (`[S1]`, also in a list or in bold); a citation is the label in a comment of src/, include/ or lab/.
 Citations may say the range ([S1] to [S4]) once, in the file's first comment."""
 
 import re
@@ -31,7 +31,7 @@ def main() -> None:
             if definition:
                 defined[definition[1]].append(where)
             mentioned += [(label, where) for label in labels_in(line)]
-    for path in tree.files(".cpp", ".hpp", under="src") + tree.files(".hpp", under="include"):
+    for path in [p for folder in ("src", "include", "lab") for p in tree.files(".cpp", ".hpp", under=folder)]:
         for number, line in enumerate(tree.lines(path), 1):
             if comment := COMMENT.search(line):
                 for label in labels_in(comment[0]):
@@ -40,7 +40,7 @@ def main() -> None:
                 for label, places in sorted(defined.items()) if len(places) > 1]
     problems += [f"{places[0]}: [{label}] is cited but defined nowhere in docs/protocols"
                  for label, places in sorted(cited.items()) if label not in defined]
-    problems += [f"{places[0]}: [{label}] is defined but never cited in src/ or include/"
+    problems += [f"{places[0]}: [{label}] is defined but never cited in src/, include/ or lab/"
                  for label, places in sorted(defined.items()) if label not in cited]
     problems += [f"{where}: [{label}] is mentioned but defined nowhere"
                  for label, where in mentioned if label not in defined]

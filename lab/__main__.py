@@ -1,0 +1,5 @@
+"""python FOLDER: the command `homing lab`, without installing the package."""
+
+from homing_lab.cli import main
+
+main()

@@ -1,0 +1,223 @@
+#include "program.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "machine.hpp"
+
+namespace homing::lab {
+namespace {
+
+struct pipe_ends {
+  int reader = -1;
+  int writer = -1;
+};
+
+pipe_ends make_pipe() {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) switch_off();
+  return {ends[0], ends[1]};
+}
+
+void close_end(int& descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+void set_window(int terminal, unsigned rows, unsigned columns) {
+  winsize size{};
+  size.ws_row = static_cast<unsigned short>(rows);
+  size.ws_col = static_cast<unsigned short>(columns);
+  ::ioctl(terminal, TIOCSWINSZ, &size);
+}
+
+// The two ends of a pseudo-terminal.
+pipe_ends make_terminal(const request& wanted) {
+  const int ours = ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (ours < 0 || ::grantpt(ours) != 0 || ::unlockpt(ours) != 0) switch_off();
+  std::array<char, 64> name{};
+  if (::ptsname_r(ours, name.data(), name.size()) != 0) switch_off();
+  const int theirs = ::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (theirs < 0) switch_off();
+  (void)!::fchown(theirs, wanted.user, wanted.group);
+  set_window(ours, wanted.rows, wanted.columns);
+  return {ours, theirs};
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+// In the child. Writes errno into `failed` and ends if the program can't be started.
+[[noreturn]] void become(const request& wanted, std::array<int, 3> streams, int failed) {
+  ::setsid();
+  if (wanted.terminal) ::ioctl(streams[0], TIOCSCTTY, 0);
+  for (int i = 0; i < 3; ++i) ::dup2(streams[static_cast<std::size_t>(i)], i);
+  const gid_t group = wanted.group;
+  const bool changed = ::setgroups(1, &group) == 0 && ::setresgid(group, group, group) == 0 &&
+                       ::setresuid(wanted.user, wanted.user, wanted.user) == 0;
+  if (changed && ::chdir(wanted.folder.c_str()) == 0) {
+    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    const std::vector<char*> words = pointers(wanted.words);
+    const std::vector<char*> environment = pointers(wanted.environment);
+    ::environ = const_cast<char**>(environment.data());
+    ::execvp(words[0], words.data());
+  }
+  const int error = errno;
+  (void)!::write(failed, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Relays until nothing more can come.
+class relay {
+ public:
+  relay(channel& runner, int input, int output, int errors, char only)
+      : runner_(runner), input_(input), sources_{{{output, only != 0 ? only : 'O'}, {errors, only != 0 ? only : 'E'}}} {}
+
+  // Waits for something to move, or (if wanted) for a child to end; returns whether anything moved.
+  enum class waiting_for { nothing, anything };
+  bool step(waiting_for what) {
+    std::array<pollfd, 4> waiting{{{runner_.descriptor(), POLLIN, 0},
+                                   {sources_[0].descriptor, POLLIN, 0},
+                                   {sources_[1].descriptor, POLLIN, 0},
+                                   {to_write_.empty() ? -1 : input_, POLLOUT, 0}}};
+    // SIGCHLD is blocked but in here, so that no end is missed between waitpid() and the wait.
+    sigset_t none;
+    ::sigemptyset(&none);
+    const timespec at_once{};
+    const bool at_hand = runner_.has_received();
+    const timespec* const limit = at_hand || what == waiting_for::nothing ? &at_once : nullptr;
+    if (::ppoll(waiting.data(), waiting.size(), limit, &none) <= 0 && !at_hand) return false;
+    bool moved = false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (waiting[i + 1].revents != 0) moved |= pass_on(sources_[i]);
+    }
+    if (at_hand || (waiting[0].revents & POLLIN) != 0) {
+      for (const frame& f : runner_.receive()) take(f);
+      moved = true;
+    }
+    if (waiting[3].revents != 0) feed();
+    return moved;
+  }
+
+  // What is still in the pipes of a program that has ended.
+  void drain() {
+    while (step(waiting_for::nothing)) {
+    }
+  }
+
+  [[nodiscard]] int input() const { return input_; }
+
+ private:
+  struct source {
+    int descriptor;
+    char kind;
+  };
+
+  bool pass_on(source& from) {
+    std::array<char, 65536> bytes{};
+    const ssize_t count = ::read(from.descriptor, bytes.data(), bytes.size());
+    if (count > 0) {
+      runner_.send(from.kind, {bytes.data(), static_cast<std::size_t>(count)});
+      return true;
+    }
+    if (count == 0 || errno != EINTR) from.descriptor = -1;  // closed; a terminal says EIO
+    return false;
+  }
+
+  void take(const frame& f) {
+    if (f.kind == 'i') {
+      to_write_ += f.payload;
+    } else if (f.kind == 'z') {
+      ends_ = true;
+    } else if (f.kind == 'w') {
+      unsigned rows = 0;
+      unsigned columns = 0;
+      if (std::sscanf(f.payload.c_str(), "%u %u", &rows, &columns) == 2) set_window(sources_[0].descriptor, rows, columns);
+    }
+    if (ends_ && to_write_.empty()) close_end(input_);
+  }
+
+  // [LC4] acknowledges what the program has taken.
+  void feed() {
+    const ssize_t count = ::write(input_, to_write_.data(), std::min<std::size_t>(to_write_.size(), 1024));
+    if (count < 0 && errno != EINTR && errno != EAGAIN) {
+      runner_.send('A', std::to_string(to_write_.size()));
+      to_write_.clear();
+      close_end(input_);  // nobody reads any more
+    } else if (count > 0) {
+      runner_.send('A', std::to_string(count));
+      to_write_.erase(0, static_cast<std::size_t>(count));
+    }
+    if (ends_ && to_write_.empty()) close_end(input_);
+  }
+
+  channel& runner_;
+  int input_;
+  std::array<source, 2> sources_;
+  std::string to_write_{};
+  bool ends_ = false;
+};
+
+}  // namespace
+
+outcome run_program(channel& runner, const request& wanted, char only) {
+  pipe_ends in, out, err;
+  if (wanted.terminal) {
+    const pipe_ends terminal = make_terminal(wanted);
+    in = {::fcntl(terminal.writer, F_DUPFD_CLOEXEC, 3), ::fcntl(terminal.reader, F_DUPFD_CLOEXEC, 3)};
+    out = {terminal.reader, ::fcntl(terminal.writer, F_DUPFD_CLOEXEC, 3)};
+    err = {-1, terminal.writer};
+  } else {
+    in = make_pipe();
+    out = make_pipe();
+    err = make_pipe();
+  }
+  pipe_ends failed = make_pipe();
+  const pid_t child = ::fork();
+  if (child < 0) return {.code = 126, .start_error = errno};
+  if (child == 0) become(wanted, {in.reader, out.writer, err.writer}, failed.writer);
+  for (int* end : {&in.reader, &out.writer, &err.writer, &failed.writer}) close_end(*end);
+
+  outcome result{};
+  if (::read(failed.reader, &result.start_error, sizeof result.start_error) <= 0) result.start_error = 0;
+  close_end(failed.reader);
+  if (!wanted.terminal) ::fcntl(in.writer, F_SETFL, O_NONBLOCK);
+
+  relay streams(runner, in.writer, out.reader, err.reader, only);
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+    if (ended == child) {
+      result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+      result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      break;
+    }
+    if (ended <= 0) streams.step(relay::waiting_for::anything);
+  }
+  streams.drain();
+  int input = streams.input();
+  for (int* end : {&input, &out.reader, &err.reader}) close_end(*end);
+  if (result.start_error != 0) result.code = result.start_error == ENOENT ? 127 : 126;
+  return result;
+}
+
+}  // namespace homing::lab

@@ -1,0 +1,1 @@
+"""The lab: virtual NUMA machines that anybody can boot, and that count who served each access."""

@@ -1,0 +1,5 @@
+"""python -m homing_lab: the command `homing lab`."""
+
+from .cli import main
+
+main()

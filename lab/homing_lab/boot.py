@@ -1,0 +1,155 @@
+"""Boots a machine, says why it ended, and never leaves it behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO
+
+from .errors import LabError
+from .guest import SLOT_BYTES, SLOTS, Channel
+
+PR_SET_PDEATHSIG = 1
+CALIBRATION_FAILED = 97  # the plugin's exit status
+GRACE_S = 10  # for the plugin to write its counts once the guest has ended
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Stopped(Exception):
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    def in_child() -> None:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before the call
+            os._exit(1)
+
+    return in_child
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+class Machine:
+    """A booted machine in a `with`: however that ends, QEMU has ended and its folder is gone."""
+
+    def __init__(self, command: Callable[[Path, int], list[str]]) -> None:
+        self._command = command
+        self.folder = Path()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._window: BinaryIO | None = None
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Machine:
+        self._before = {
+            n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
+        self.folder = Path(tempfile.mkdtemp(prefix="homing-lab-"))
+        try:
+            self._window = (self.folder / "window").open("w+b")
+            self._window.truncate(SLOTS * SLOT_BYTES)
+            ours, theirs = socket.socketpair()
+            with theirs, (self.folder / "qemu.txt").open("wb") as said:
+                self._process = subprocess.Popen(
+                    self._command(self.folder, theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    pass_fds=[theirs.fileno()],
+                    process_group=0,
+                    preexec_fn=_die_with(os.getpid()),
+                )
+        except BaseException:
+            self.__exit__()
+            raise
+        self.channel = Channel(ours, self._window)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._before:
+            signal.signal(number, signal.SIG_IGN)
+        if self._process and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._window:
+            self._window.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def end(self) -> None:
+        """Waits for QEMU's own end, so that the plugin can write; kills it if that takes long."""
+        if not self._process:
+            return
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                pass  # __exit__ kills it
+
+    def interrupt(self) -> None:
+        """Ends QEMU in order, so that the plugin can write what it has."""
+        if self._process and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                pass
+
+    def said(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+    def failure(self) -> LabError:
+        """Why the channel closed before the guest said how the program ended."""
+        try:
+            status = self._process.wait(GRACE_S) if self._process else 0
+        except subprocess.TimeoutExpired:
+            status = 0
+        console = self.said("console.txt")
+        panic = re.search(r"Kernel panic - not syncing: (.*)", console)
+        if "Initramfs unpacking failed: write error" in console or (
+            panic and "deadlocked on memory" in panic[1]
+        ):
+            return LabError(
+                "the guest's memory is full",
+                "--memory MIB gives each node more; large files need it, too",
+            )
+        if panic:
+            return LabError(
+                f"the guest's kernel panicked: {panic[1].strip()}",
+                f"its console begins to complain with:\n  {_lines(console)}",
+            )
+        text = self.said("qemu.txt").strip()
+        if status == CALIBRATION_FAILED:
+            return LabError(
+                "the plugin could not learn which memory belongs to which node", text[-1500:]
+            )
+        if status:
+            how = f"signal {-status}" if status < 0 else f"exit status {status}"
+            return LabError(f"QEMU ended ({how}) before the program did", text[-1500:])
+        return LabError(
+            "the guest ended before the program did",
+            f"its console:\n  {_lines(console)}\n  {text[-500:]}",
+        )
+
+
+def _lines(console: str) -> str:
+    return "\n  ".join([line for line in console.splitlines() if line.strip()][:8]) or "(nothing)"

@@ -1,0 +1,67 @@
+"""The folder of kernels and images, by content, bounded in size: the least used goes first."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import LabError
+from .paths import cache_folder
+
+LIMIT_MIB = 2048
+YOUNG_S = 600  # an image that was used this lately may belong to a machine that boots now
+
+
+def limit_bytes() -> int:
+    text = os.environ.get("HOMING_LAB_CACHE_MIB", str(LIMIT_MIB))
+    if not text.isdigit():
+        raise LabError(f"HOMING_LAB_CACHE_MIB={text} is not valid", "expected a number of MiB")
+    return int(text) << 20
+
+
+def find(name: str) -> Path | None:
+    path = cache_folder() / name
+    try:
+        os.utime(path)
+    except OSError:
+        return None
+    return path
+
+
+def store(name: str, write: Callable[[BinaryIO], object]) -> Path:
+    """Writes a file under its final name at once, so that nobody sees half of one."""
+    folder = cache_folder()
+    descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+        os.replace(temporary, folder / name)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise LabError(f"can't write {folder / name}: {error.strerror}") from error
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    prune(folder)
+    return folder / name
+
+
+def prune(folder: Path) -> None:
+    """Removes images until the limit holds; the kernel and images of the last minutes stay."""
+    now, limit = time.time(), limit_bytes()
+    files = []
+    for path in folder.iterdir():
+        try:
+            files.append((path.stat().st_mtime, path.stat().st_size, path))
+        except OSError:
+            continue  # another run removed it
+    total = sum(size for _, size, _ in files)
+    for used, size, path in sorted(files):
+        stale = path.name.startswith(".new-") and now - used > YOUNG_S
+        if stale or (total > limit and path.name.startswith("image-") and now - used > YOUNG_S):
+            path.unlink(missing_ok=True)
+            total -= size

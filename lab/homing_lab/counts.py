@@ -1,0 +1,82 @@
+"""counts.json, as the plugin writes it: brought home, and told in a table."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+
+SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
+SCHEMA = 1
+
+
+def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
+    if not file.is_file():
+        return None
+    if results:
+        try:
+            shutil.copyfile(file, results / "counts.json")
+        except OSError as error:
+            raise LabError(f"can't write {results / 'counts.json'}: {error.strerror}") from error
+    try:
+        counted: dict[str, Any] = json.loads(file.read_text())
+    except ValueError as error:
+        raise LabError(f"the plugin's counts.json is no JSON: {error}") from error
+    if counted.get("schema") != SCHEMA:
+        raise LabError(
+            f"the plugin's counts.json has schema {counted.get('schema')}, expected {SCHEMA}",
+            "build the plugin and the runner from one tree",
+        )
+    return counted
+
+
+def totals(region: dict[str, Any]) -> dict[str, int]:
+    return {kind: sum(cpu.get(kind, 0) for cpu in region["cpus"]) for kind in SERVED}
+
+
+def rows(counted: dict[str, Any]) -> list[list[str]]:
+    """Label, the shares of the four, the lines that left the private caches, virtual time."""
+    result = []
+    for region in counted["regions"]:
+        served = totals(region)
+        whole = sum(served.values())
+        shares = [f"{100 * served[kind] / whole:.1f}%" if whole else "-" for kind in SERVED]
+        result.append(
+            [region["label"], *shares, f"{whole:,}", f"{region['virtual_ns'] / 1e6:,.3f} ms"]
+        )
+    return result
+
+
+def print_table(counted: dict[str, Any], machine: str) -> None:
+    """On stderr: the program's own output is not ours to mix with."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        title=f"Modelled, not measured: who served each cache line on {machine}",
+        box=box.SIMPLE,
+        title_justify="left",
+    )
+    for number, name in enumerate(
+        (
+            "region",
+            "local cache",
+            "remote cache",
+            "local DRAM",
+            "remote DRAM",
+            "lines",
+            "virtual time",
+        )
+    ):
+        table.add_column(name, justify="right" if number else "left")
+    for row in rows(counted):
+        table.add_row(*row)
+    console = Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 110)
+    console.print(table)
+    if not counted.get("calibrated", True):
+        console.print("not calibrated: which memory belongs to which node is not known")

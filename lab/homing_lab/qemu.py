@@ -1,0 +1,133 @@
+"""QEMU's command-line for a machine: sockets, nodes, distances, ports."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from .errors import LabError
+from .guest import SLOT_BYTES, SLOTS
+from .machine import Machine
+
+PROGRAM = "qemu-system-x86_64"
+# Quiet but for errors; no watchdog, for the host may be slow; a panic ends the machine.
+KERNEL_WORDS = (
+    "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog tsc=reliable "
+    "rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on audit=0 apparmor=0"
+)
+
+
+def program() -> str:
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise LabError(
+            f"no {PROGRAM} here", "scripts/setup lab, or: apt-get install qemu-system-x86"
+        )
+    return found
+
+
+def topology_words(machine: Machine) -> tuple[str, str]:
+    """Values of -smp and -cpu: sockets, dies (as many as L3 groups), cores and threads. Nodes of
+    different sizes become several small sockets each, for QEMU's sockets are all alike; then no L3
+    is shown, which would be each socket's."""
+    nodes = [node for node in machine.nodes if node.cpus]
+    sockets = Counter(node.socket for node in nodes)
+    threads = machine.threads_per_core
+    alike = (
+        len({(node.cpus, node.l3_groups) for node in nodes}) == 1
+        and len(set(sockets.values())) == 1
+    )
+    if alike:
+        dies = next(iter(sockets.values())) * nodes[0].l3_groups
+        cores = nodes[0].cpus // nodes[0].l3_groups // threads
+        count = len(sockets)
+    else:
+        dies = 1
+        cores = math.gcd(*(node.cpus // threads for node in nodes))
+        count = machine.cpu_count // threads // cores
+    return (
+        f"{machine.cpu_count},sockets={count},dies={dies},cores={cores},threads={threads}",
+        "max,vendor=GenuineIntel" + ("" if alike else ",l3-cache=off"),
+    )
+
+
+def _ranges(machine: Machine) -> dict[int, str]:
+    result, first = {}, 0
+    for node in machine.nodes:
+        if node.cpus:
+            result[node.index] = f"{first}-{first + node.cpus - 1}"
+            first += node.cpus
+    return result
+
+
+def command(
+    machine: Machine,
+    kernel: Path,
+    image: Path,
+    folder: Path,
+    channel: int,
+    kernel_words: str = "",
+    plugin: str = "",
+) -> list[str]:
+    """`folder`: of the run, for the console and the window; `channel`: an inherited socket that
+    carries the second serial port; `plugin`: value of -plugin."""
+    smp, cpu = topology_words(machine)
+    words = [
+        program(),
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-machine",
+        "pc,usb=off,vmport=off",
+        "-accel",
+        "tcg,thread=multi",
+        "-cpu",
+        cpu,
+        "-smp",
+        smp,
+        "-m",
+        f"{machine.memory_mib}M",
+    ]
+    cpus = _ranges(machine)
+    for node in machine.nodes:
+        text = f"node,nodeid={node.index}"
+        if node.memory_mib:
+            words += ["-object", f"memory-backend-ram,id=m{node.index},size={node.memory_mib}M"]
+            text += f",memdev=m{node.index}"
+        if node.cpus:
+            text += f",cpus={cpus[node.index]}"
+        words += ["-numa", text]
+    if len(machine.nodes) > 1:
+        for a, row in enumerate(machine.slit):
+            for b, distance in enumerate(row):
+                words += ["-numa", f"dist,src={a},dst={b},val={distance}"]
+    words += [
+        "-kernel",
+        str(kernel),
+        "-initrd",
+        str(image),
+        "-append",
+        f"{KERNEL_WORDS} {kernel_words}".strip(),
+        "-chardev",
+        f"file,id=console,path={folder / 'console.txt'}",
+        "-serial",
+        "chardev:console",
+        "-chardev",
+        f"socket,id=channel,fd={channel}",
+        "-serial",
+        "chardev:channel",
+    ]
+    words += [
+        "-object",
+        f"memory-backend-file,id=window,size={SLOTS * SLOT_BYTES},"
+        f"mem-path={folder / 'window'},share=on",
+        "-device",
+        "ivshmem-plain,memdev=window",
+    ]
+    if plugin:
+        words += ["-plugin", plugin]
+    return words

@@ -1,0 +1,248 @@
+"""`homing lab run` and `shell`: packs, boots, runs, brings back, tells."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import counts, hand_over, image, kernel, machine_file, qemu
+from .boot import Machine as Booted
+from .errors import LabError, UsageError
+from .guest import Request
+from .machine import Machine
+from .pack import Entry, Pack
+from .paths import binary, tbb_library
+from .progress import Waiting
+from .session import Outcome, Session, Streams
+
+PLUGIN = "homing_lab_plugin.so"
+AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
+SETTINGS = {
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "thp": "/sys/kernel/mm/transparent_hugepage/enabled",
+}
+
+
+@dataclass
+class Options:
+    machine: str
+    words: list[str]
+    files: list[str] = field(default_factory=list)
+    user: str = "root"
+    results: Path | None = None
+    timeout_s: float = 600
+    memory_mib: int | None = None
+    kernel_words: str = ""
+    count: bool = True
+    tbb: str = ""
+    stock_library: Path | None = None
+    # Off: it goes by the guest's clock, on which an emulated program takes a hundred times too long.
+    numa_balancing: str = "off"
+    thp: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    cache_scale: float = 1
+    pack_words: bool = True
+
+
+@dataclass
+class Report:
+    """What --json tells."""
+
+    machine: Machine
+    outcome: Outcome
+    counted: dict[str, Any] | None  # counts.json
+    image: Path
+    packed_s: float
+
+
+def tell(text: str) -> None:
+    print(f"homing lab: {text}", file=sys.stderr, flush=True)
+
+
+def load_machine(options: Options) -> Machine:
+    machine = machine_file.load(options.machine)
+    machine.cache_scale = options.cache_scale
+    if options.memory_mib:
+        for node in machine.memory_nodes:
+            node.memory_mib = options.memory_mib
+    return machine
+
+
+def environment_of(options: Options) -> dict[str, str]:
+    """The program's: ours but for the lab's own variables, and what the options add."""
+    result = {
+        name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")
+    }
+    result |= options.environment
+    if options.tbb:
+        library = tbb_library() if options.tbb == "homing" else options.stock_library
+        if library is None or not library.is_file():
+            what = (
+                "our libtbb.so.12 is not built (scripts/build release tbb)"
+                if options.tbb == "homing"
+                else "--tbb=stock needs --stock-library FILE"
+            )
+            raise LabError(what if library is None else f"there is no {library}")
+        before = result.get("LD_LIBRARY_PATH", "")
+        result["LD_LIBRARY_PATH"] = str(library.resolve().parent) + (f":{before}" if before else "")
+    return result
+
+
+def _user(name: str) -> tuple[int, int, str]:
+    """Numbers and home folder; of the host's users, or a bare number."""
+    if name.isdigit():
+        return int(name), int(name), ""
+    if name == "nobody":
+        return 65534, 65534, ""
+    try:
+        known = pwd.getpwnam(name)
+    except KeyError:
+        raise UsageError(
+            f"there is no user '{name}' here", "root, nobody, a user of this host, or a number"
+        ) from None
+    return known.pw_uid, known.pw_gid, known.pw_dir
+
+
+def make_pack(options: Options, environment: dict[str, str]) -> Pack:
+    pack = Pack(environment)
+    for text in options.files:
+        source, _, guest = text.partition(":")
+        pack.add_file(Path(source), os.path.abspath(guest or source))
+    if options.words:
+        pack.add_program(options.words[0])
+    pack.add_preloaded()
+    if options.tbb:
+        library = Path(environment["LD_LIBRARY_PATH"].split(":")[0]) / "libtbb.so.12"
+        pack.add_file(library, str(library))
+    for word in options.words[1:] if options.pack_words else []:
+        _add_word(pack, word)
+    if options.user not in ("root", "nobody") and not options.user.isdigit():
+        uid, gid, home = _user(options.user)
+        users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
+        pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
+    return pack
+
+
+def _add_word(pack: Pack, word: str) -> None:
+    """A file or program that the command-line names."""
+    path = Path(word)
+    try:
+        if path.is_file() and not os.path.abspath(word).startswith(("/proc/", "/sys/", "/dev/")):
+            if path.stat().st_size > AUTOMATIC_BYTES_MAX:
+                tell(f"{word} is large and stays here; --file {word} takes it along")
+            else:
+                pack.add_file(path, os.path.abspath(word))
+        elif (
+            word
+            and "/" not in word
+            and not word.startswith("-")
+            and shutil.which(word, path=os.environ.get("PATH"))
+        ):
+            pack.add_program(word)
+    except (OSError, ValueError):
+        pass  # no name of a file
+
+
+def _settings(options: Options) -> list[tuple[str, str]]:
+    result = []
+    if options.numa_balancing:
+        result.append((SETTINGS["numa_balancing"], "1" if options.numa_balancing == "on" else "0"))
+    if options.thp:
+        result.append((SETTINGS["thp"], options.thp))
+    return result
+
+
+def _check_memory(machine: Machine, image_file: Path) -> None:
+    """The image is in memory twice while the guest unpacks it."""
+    need = 2 * (image_file.stat().st_size >> 20) + 96
+    if need > machine.memory_mib:
+        raise LabError(
+            f"the guest's memory is too small: files of {image_file.stat().st_size >> 20} MiB, and "
+            f"{machine.memory_mib} MiB in all",
+            f"--memory MIB gives each node more; {need} MiB in all are needed",
+        )
+
+
+def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
+    began = time.monotonic()
+    machine = load_machine(options)
+    environment = environment_of(options)
+    uid, gid, home = _user(options.user)
+    kernel_file = kernel.kernel(tell)
+    qemu.program()
+    image_file = image.build(make_pack(options, environment))
+    _check_memory(machine, image_file)
+    plugin = binary(PLUGIN) if options.count else None
+    if options.count and plugin is None:
+        tell(f"no {PLUGIN} here, so nothing is counted (--no-count says so beforehand)")
+    if options.results:
+        try:
+            options.results.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LabError(f"can't make the folder {options.results}: {error.strerror}") from error
+
+    def command(folder: Path, channel: int) -> list[str]:
+        argument = ""
+        if plugin:
+            hand_over.write(machine, folder / "machine.json")
+            argument = (
+                f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
+            )
+        return qemu.command(
+            machine, kernel_file, image_file, folder, channel, options.kernel_words, argument
+        )
+
+    request = Request(
+        words=options.words or ["/bin/sh"],
+        environment=environment,
+        folder=os.getcwd(),
+        user=uid,
+        group=gid,
+        home=environment.get("HOME", home) if uid == os.getuid() else home,
+        terminal=terminal,
+        calibrate=plugin is not None,
+        settings=_settings(options),
+    )
+    packed_s = time.monotonic() - began
+    with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
+        session = Session(
+            booted,
+            request,
+            waiting.until_start(streams),
+            options.results,
+            options.timeout_s or None,
+        )
+        try:
+            outcome = session.run()
+        finally:
+            counted = counts.collect(booted.folder / "counts.json", options.results)
+    _explain(outcome, machine, options)
+    return Report(machine, outcome, counted, image_file, packed_s)
+
+
+def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
+    for message in outcome.messages:
+        tell(message)
+    if outcome.phase == "calibration":
+        raise LabError(
+            "the plugin could not learn which memory belongs to which node",
+            outcome.calibration.strip() or f"the calibrator ended with status {outcome.status}",
+        )
+    if outcome.start_error:
+        outcome.code = 127 if outcome.start_error == 2 else 126
+        tell(
+            f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
+            f"{os.strerror(outcome.start_error)}"
+        )
+    if outcome.memory_kills:
+        tell(
+            f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "
+            f"{outcome.memory_kills} process{'es' if outcome.memory_kills > 1 else ''}; "
+            "--memory MIB gives each node more"
+        )

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Property: whatever ends a run, one clear message says it, the exit status is right, and no QEMU and no folder is left.
+Method: time-outs, signals to the runner, panics, full memory, what is missing, and a cache that is bounded."""
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from lab import COMMAND, boot, check, compile_c, lab, main, need
+
+EATS = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) { for (;;) { char* p = malloc(1 << 20); if (!p) return 3; memset(p, 1, 1 << 20); } }
+"""
+
+
+def machines_of(folder):
+    """QEMUs of runs whose temporary folders are below `folder`."""
+    result = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = process.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if "qemu-system" in words.split("\0")[0] and str(folder) in words:
+            result.append(int(process.parent.name))
+    return result
+
+
+def start(folder, *words):
+    """A run whose program says when it has started."""
+    process = subprocess.Popen([COMMAND, "lab", "run", "--machine", "one-node", "--no-count", "--", "sh", "-c",
+                                "echo started; exec tail -f /dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(folder)})
+    check(process.stdout.readline() == "started\n", "started, and told at once")
+    return process
+
+
+def signals_to_the_runner(folder):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = start(folder)
+        check(len(machines_of(folder)) == 1, "one machine runs")
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        check(process.returncode == 128 + number and "the machine is off" in said, f"{number.name} ends it", said)
+        check(not machines_of(folder) and not list(folder.iterdir()), "nothing is left", list(folder.iterdir()))
+    process = start(folder)
+    machines = machines_of(folder)
+    process.kill()
+    process.communicate(timeout=60)
+    for pid in machines:   # the kernel ends it with its parent: wait for that on a descriptor
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        select.select([descriptor], [], [], 60)
+        os.close(descriptor)
+    check(len(machines) == 1 and not machines_of(folder), "SIGKILL of the runner ends the machine, too")
+
+
+def time_limit(folder):
+    seen = lab("run", "--machine", "one-node", "--no-count", "--timeout", "8", "--", "tail", "-f", "/dev/null",
+               env={"TMPDIR": str(folder)})
+    check(seen.code == 124 and "did not end within 8 s" in seen.err, "the time limit", seen)
+    check(not machines_of(folder) and not list(folder.iterdir()), "nothing is left")
+
+
+def guest_troubles(folder):
+    seen = boot("--", "sh", "-c", "echo c > /proc/sysrq-trigger", env={"TMPDIR": str(folder)})
+    check(seen.code == 125 and "kernel panicked: sysrq triggered crash" in seen.err, "a panic", seen)
+    check(not list(folder.iterdir()), "nothing is left")
+    with tempfile.TemporaryDirectory() as other:
+        eats = compile_c(Path(other), "eats", EATS)
+        seen = boot("--memory", "256", "--", eats)
+        check(seen.code == 137 and "memory was full" in seen.err and "--memory" in seen.err, "full memory", seen)
+        large = Path(other) / "large"
+        with large.open("wb") as file:
+            file.truncate(700 << 20)
+        seen = boot("--file", large, "--", "true", env={"XDG_CACHE_HOME": other})
+        check(seen.code == 125 and "memory is too small" in seen.err, "files that do not fit", seen)
+    seen = boot("--", "sh", "-c", "reboot -f")
+    check(seen.code == 125 and "ended before the program did" in seen.err, "a guest that goes off", seen)
+
+
+def what_is_missing(folder):
+    compile_c(folder, "libgone.so", "int gone(void) { return 9; }", "-shared", "-fPIC")
+    program = compile_c(folder, "needs", "int gone(void); int main(void) { return gone(); }", f"-L{folder}", "-l:libgone.so")
+    (folder / "libgone.so").unlink()
+    seen = boot("--", program)
+    check(seen.code == 126 and "libgone.so" in seen.err and "not found" in seen.err, "a library", seen)
+    seen = boot("--", "no-such-program")
+    check(seen.code == 127 and "no-such-program" in seen.err, "a program", seen)
+    (folder / "plain").write_text("text")
+    check(boot("--", folder / "plain").code == 126, "not executable")
+    (folder / "script").write_text("#!/no/such/interpreter\n")
+    (folder / "script").chmod(0o755)
+    seen = boot("--", folder / "script")
+    check(seen.code == 126 and "/no/such/interpreter" in seen.err, "an interpreter", seen)
+    seen = boot("--file", folder / "nothing", "--", "true")
+    check(seen.code == 2 and "nothing" in seen.err, "a file", seen)
+    seen = boot("--", "true", machine="westmer")
+    check(seen.code == 2 and "near it: westmere" in seen.err, "a machine", seen)
+    tools = folder / "tools"
+    tools.mkdir()
+    for name in ("python3", "sh", "true", "busybox"):
+        found = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()
+        (tools / name).symlink_to(found)
+    seen = boot("--", "true", env={"PATH": str(tools), "PYENV_ROOT": os.environ.get("PYENV_ROOT", "")})
+    check(seen.code == 125 and "qemu-system-x86" in seen.err, "QEMU: what to install", seen)
+    for words, said in ((["--thp", "sometimes"], "--thp"), (["--env", "x"], "NAME=VALUE"), (["--tbb", "other"], "--tbb")):
+        seen = boot(*words, "--", "true")
+        check(seen.code == 2 and said in seen.err, f"{words}", seen)
+
+
+def cache_is_bounded(folder):
+    environment = {"XDG_CACHE_HOME": str(folder)}
+    first = boot("--", "true", env=environment)
+    images = list((folder / "homing/lab").glob("image-*"))
+    check(first.code == 0 and len(images) == 1, "the first run keeps its image", (first, images))
+    changed = images[0].stat().st_ino
+    boot("--", "true", env=environment)
+    check([p.stat().st_ino for p in (folder / "homing/lab").glob("image-*")] == [changed], "the second takes it")
+    for path in (folder / "homing/lab").glob("image-*"):
+        os.utime(path, (0, 0))
+    (folder / "more").write_text("more")
+    boot("--file", folder / "more", "--", "true", env=environment | {"HOMING_LAB_CACHE_MIB": "1"})
+    left = list((folder / "homing/lab").glob("image-*"))
+    check(len(left) == 1 and left != images, "beyond the limit the oldest goes", left)
+    seen = boot("--", "true", env=environment | {"HOMING_LAB_CACHE_MIB": "much"})
+    check("HOMING_LAB_CACHE_MIB" in seen.err or seen.code == 0, "a wrong limit is named", seen)
+
+
+need("qemu-system-x86_64", "busybox", "cc")
+main([signals_to_the_runner, time_limit, guest_troubles, what_is_missing, cache_is_bounded])

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Property: a program in the guest is what it would be here: words, environment, folder, files, input, output, exit status,
+user; its results come back. Method: programs that say what they were given, on the smallest machine."""
+
+import hashlib
+import json
+import os
+import random
+
+from lab import boot, check, compile_c, lab, main, need
+
+SAYS_ALL = r"""
+#include <stdio.h>
+#include <unistd.h>
+extern char** environ;
+int main(int count, char** words) {
+  char folder[4096];
+  for (int i = 0; i < count; ++i) printf("word:%s\n", words[i]);
+  for (char** e = environ; *e; ++e) printf("variable:%s\n", *e);
+  printf("folder:%s\n", getcwd(folder, sizeof folder));
+  fflush(stdout);
+  fprintf(stderr, "on stderr\n");
+  return 42;
+}
+"""
+
+
+def handed_over_exactly(folder):
+    program = compile_c(folder, "says", SAYS_ALL)
+    words = ["", "a b", "--json", "-x", "*", "\"'$HOME", "naïve", "tab\there", "--"]
+    environment = {"ODD": "a=b  c\n'\"", "EMPTY": "", "PATH": os.environ["PATH"]}
+    seen = boot("--env", "MORE=x=y", "--", "./says", *words, env=environment, cwd=folder)
+    check(seen.code == 42, "the exit status", seen)
+    check([line[5:] for line in seen.out.splitlines() if line.startswith("word:")] == ["./says", *words], "the words", seen)
+    check("variable:ODD=a=b  c\n'\"\n" in seen.out and "variable:EMPTY=\n" in seen.out and "variable:MORE=x=y\n" in seen.out,
+          "the environment", seen)
+    check(f"folder:{folder}\n" in seen.out and "HOMING_LAB_" not in seen.out, "the folder", seen)
+    check("on stderr" in seen.err and "on stderr" not in seen.out, "two streams", seen)
+    check(program.exists(), "")
+
+
+def exit_statuses(_):
+    for command, status in (("exit 0", 0), ("exit 255", 255), ("kill -SEGV $$", 139), ("kill -TERM $$", 143)):
+        seen = boot("--", "sh", "-c", command)
+        check(seen.code == status, f"{command}: {status}", seen)
+
+
+def input_and_output(folder):
+    numbers = "".join(f"{n}\n" for n in range(100_000))
+    seen = boot("--", "cat", stdin=numbers)
+    check(seen.code == 0 and seen.out == numbers, "input comes back as output", (seen.code, len(seen.out), seen.err))
+    seen = boot("--", "sh", "-c", "head -n 1; exit 3", stdin=numbers)
+    check(seen.code == 3 and seen.out == "0\n", "a program that stops reading", seen)
+    seen = boot("--", "sh", "-c", "cat; echo end")
+    check(seen.out == "end\n", "no input is an end", seen)
+    seen = boot("--", "sh", "-c", "head -c 20000000 /dev/zero; echo here >&2")
+    check(len(seen.out) == 20_000_000 and "here" in seen.err, "20 MB of output", (len(seen.out), seen.err))
+
+
+def results_come_back(folder):
+    content = random.Random(5).randbytes(3_000_001)
+    (folder / "data.bin").write_bytes(content)
+    script = folder / "work.sh"
+    script.write_text("#!/bin/sh\nmkdir -p /results/deep/er\ncp $1 /results/copy\nchmod 755 /results/copy\n"
+                      "echo text > '/results/deep/er/a name'\n: > /results/empty\nln -s copy /results/link\nexit 5\n")
+    script.chmod(0o755)
+    out = folder / "out"
+    seen = boot("--results", out, "--json", "--", "./work.sh", "data.bin", cwd=folder)
+    report = json.loads(seen.out)
+    check(seen.code == 5 and report["exit_status"] == 5, "a script with an interpreter", seen)
+    check(hashlib.sha256((out / "copy").read_bytes()).digest() == hashlib.sha256(content).digest(), "content, byte for byte")
+    check(os.access(out / "copy", os.X_OK) and (out / "empty").read_bytes() == b"", "modes, and an empty file")
+    check((out / "deep/er/a name").read_text() == "text\n", "folders")
+    check(sorted(report["results"]) == ["copy", "deep/er/a name", "empty"] and not (out / "link").exists()
+          and any("link" in m for m in report["messages"]), "what is no file is left out, and said", report)
+
+
+def files_and_libraries(folder):
+    (folder / "tree/inner").mkdir(parents=True)
+    (folder / "tree/inner/a").write_text("A")
+    (folder / "single").write_text("S")
+    seen = boot("--file", f"{folder}/tree:/data", "--file", f"{folder}/single", "--", "cat", "/data/inner/a", f"{folder}/single")
+    check(seen.code == 0 and seen.out == "AS", "--file SRC:DEST and SRC, folders", seen)
+    compile_c(folder, "libpart.so", "int part(void) { return 9; }", "-shared", "-fPIC")
+    compile_c(folder, "whole", "int part(void); int main(void) { return part(); }", "-L.", f"-L{folder}", "-l:libpart.so")
+    seen = boot("--", f"{folder}/whole", env={"LD_LIBRARY_PATH": str(folder)})
+    check(seen.code == 9, "a library of LD_LIBRARY_PATH", seen)
+    compile_c(folder, "fixed", "int main(void) { return 8; }", "-static")
+    check(boot("--", f"{folder}/fixed").code == 8, "a static program")
+    check(boot("--", "env", "-u", "HOME", f"{folder}/fixed").code == 8, "a program that another one starts")
+
+
+def users(folder):
+    seen = boot("--user", "nobody", "--results", folder / "out", "--",
+                "sh", "-c", "id -u; id -G; grep CapEff /proc/self/status; echo mine > /results/f; echo 0 > /proc/sys/kernel/numa_balancing")
+    check(seen.out.splitlines()[:2] == ["65534", "65534"] and "CapEff:\t0000000000000000" in seen.out, "nobody has no rights", seen)
+    check(seen.code != 0 and (folder / "out/f").read_text() == "mine\n", "but may leave results", seen)
+    check(boot("--user", "1234", "--", "id", "-u").out == "1234\n", "a number")
+    check(boot("--", "id", "-u").out == "0\n", "root if nobody else is named")
+    check(boot("--user", "no-such-user", "--", "true").code == 2, "an unknown user")
+
+
+def tbb_library(folder):
+    seen = lab("run", "--machine", "one-node", "--no-count", "--tbb", "homing", "--", "sh", "-c",
+               "ls ${LD_LIBRARY_PATH%%:*}/libtbb.so.12 && echo there")
+    if "is not built" in seen.err:
+        print("skipped: no libtbb.so.12 of ours")
+        return
+    check(seen.code == 0 and seen.out.endswith("there\n"), "--tbb=homing takes our library along", seen)
+    seen = boot("--tbb", "stock", "--", "true")
+    check(seen.code == 125 and "--stock-library" in seen.err, "--tbb=stock wants a file", seen)
+
+
+need("qemu-system-x86_64", "busybox", "cc")
+main([handed_over_exactly, exit_statuses, input_and_output, results_come_back, files_and_libraries, users, tbb_library])
