@@ -50,8 +50,9 @@ struct alignas(64) cpu_context {
   bool in_kernel = true;
 };
 
-std::unique_ptr<session> the_session;
-std::unique_ptr<cpu_context[]> contexts;
+// Never destroyed: QEMU calls at_exit() after the destructors of its plugins, and its CPUs run on until then.
+session* the_session = nullptr;
+cpu_context* contexts = nullptr;
 
 void pause_a_little() {
   const timespec t{0, 50000};
@@ -141,12 +142,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
   using namespace homing::lab::model;
   try {
     if (!info->system_emulation) throw machine_error("expected QEMU's system emulation (qemu-system-x86_64)");
-    the_session = session::from_arguments({argv, argv + argc}, pause_a_little);
+    the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
                           std::to_string(info->system.smp_vcpus) + ", found " + std::to_string(the_session->of().cpus()));
     }
-    contexts = std::make_unique<cpu_context[]>(the_session->of().cpus());
+    contexts = new cpu_context[the_session->of().cpus()];
   } catch (const std::exception& error) {
     std::fprintf(stderr, "homing lab: %s\n", error.what());
     return 1;
