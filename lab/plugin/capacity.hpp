@@ -1,8 +1,9 @@
 /// Something with a bandwidth, a memory controller or one direction of a link: who has to wait, and until when.
 ///
-/// Time is cut into slices of 2,048 cycles. A transfer takes its occupancy out of the slice of its own time, or of the first
+/// Time is cut into slices of 512 cycles. A transfer takes its occupancy out of the slice of its own time, or of the first
 /// later one that has room, so that requests may come in any order of virtual time: a CPU that is behind the others finds
-/// the room that they left. Within a slice work is done from its beginning on, so a transfer starts when the work before it is done.
+/// the room that they left. Who finds room starts at once: there is no queue below saturation. (To start when the work
+/// before it in the slice is done looks better, but leaves a twentieth unused as CPUs come one after the other.)
 /// Threads: reserve() from any.
 /// Errors:  none. Who is more than `slices` behind the newest finds no record and never waits.
 #pragma once
@@ -18,8 +19,8 @@ namespace homing::lab::model {
 
 class capacity {
  public:
-  static constexpr ticks slice_ticks = 2048 * ticks_per_cycle;
-  static constexpr std::uint64_t slices = 4096;
+  static constexpr ticks slice_ticks = 512 * ticks_per_cycle;
+  static constexpr std::uint64_t slices = 16384;
 
   /// How long one line occupies it.
   explicit capacity(ticks a_line) : line_(a_line) {}
@@ -35,7 +36,7 @@ class capacity {
         const ticks used = tag == slice ? word & used_mask : left_over(slice);
         if (used >= slice_ticks) break;
         if (at.compare_exchange_weak(word, (slice << used_bits) | (used + line_), std::memory_order_relaxed)) {
-          return std::max(now, slice * slice_ticks + used);
+          return std::max(now, slice * slice_ticks);
         }
       }
     }

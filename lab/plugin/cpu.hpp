@@ -38,7 +38,9 @@ struct alignas(64) cpu_state {
 
   [[nodiscard]] ticks now() const noexcept { return clock.load(std::memory_order_relaxed); }
   /// Time passes, with work or waiting for memory.
-  void advance_to(ticks t) noexcept { clock.store(t, std::memory_order_relaxed); }
+  void advance_to(ticks t) noexcept {
+    if (timed && t > now()) clock.store(t, std::memory_order_relaxed);
+  }
   /// Time has passed without this CPU: it was idle.
   void catch_up(ticks t) noexcept {
     if (t <= now()) return;
@@ -49,7 +51,9 @@ struct alignas(64) cpu_state {
   unsigned core, shared, node;
   std::atomic<ticks> clock{0};    // relaxed everywhere: one writer, and readers want any recent value
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
+  std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
+  bool timed = true;  // false while an interrupt is served, which takes no virtual time [L9]
   ticks next_check = 0;           // when it has to look where the others are
   miss_window window;
   stream_detector streams;

@@ -1,4 +1,4 @@
-/// What a translated instruction is to the lab: a mark, a locked operation, or any other.
+/// What a translated instruction is to the lab: a mark, a locked operation, a system call, or any other.
 ///
 /// Source: <homing/lab.h>; docs/design/0006-the-lab.md, "Marks".
 #pragma once
@@ -31,6 +31,11 @@ namespace homing::lab::model {
     return (byte == 0x86 || byte == 0x87) && i + 1 != code.size() && code[i + 1] < 0xc0;
   }
   return false;
+}
+
+/// True for syscall and for int $0x80.
+[[nodiscard]] inline bool is_system_call(std::span<const std::uint8_t> code) {
+  return code.size() == 2 && ((code[0] == 0x0f && code[1] == 0x05) || (code[0] == 0xcd && code[1] == 0x80));
 }
 
 }  // namespace homing::lab::model

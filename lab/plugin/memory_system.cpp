@@ -91,7 +91,7 @@ void memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64
     from_core = private_[cpu.core].insert(
         line, may_write ? private_cache::permission::writable : private_cache::permission::shared, !load);
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
-    if (!load) e.ready = done;  // [L6]
+    if (!load && cpu.timed) e.ready = done;  // [L6]
   }
   count(cpu, served, home, by);
   wait(cpu, overlapped, issued, done, by);
@@ -118,7 +118,7 @@ void memory_system::upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uin
     e.cores = bit(cpu.core);
     e.owner = static_cast<std::uint8_t>(cpu.core + 1);
     private_[cpu.core].insert(line, private_cache::permission::writable, true);
-    if (latency != 0) e.ready = done;
+    if (latency != 0 && cpu.timed) e.ready = done;
   }
   cpu.counts.add(by, layout_.at(source::private_cache));
   cpu.counts.add(by, layout_.at(figure::upgrades));
@@ -184,6 +184,7 @@ private_cache::victim memory_system::share_owner(line_entry& e, std::uint64_t li
 
 /// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it can start. [L4]
 ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by) {
+  if (!cpu.timed) return at;
   ticks start = at;
   if (s.from == source::local_dram || s.from == source::remote_dram) {
     start = controllers_[home]->reserve(at);
@@ -205,10 +206,10 @@ ticks memory_system::cross(cpu_state& cpu, unsigned to, unsigned from, ticks at,
 void memory_system::wait(cpu_state& cpu, bool overlapped, ticks issued, ticks done, who by) {
   if (overlapped) {
     cpu.counts.add(by, layout_.at(figure::overlapped));
-    cpu.window.issue(done);
-    cpu.advance_to(std::max(cpu.now(), issued));
+    if (cpu.timed) cpu.window.issue(done);
+    cpu.advance_to(issued);
   } else {
-    cpu.advance_to(std::max(cpu.now(), done));
+    cpu.advance_to(done);
   }
 }
 
@@ -250,6 +251,7 @@ void memory_system::shared_lets_go(cpu_state& cpu, unsigned cache, const private
   }
   const unsigned home = home_of(out.line);
   cpu.counts.add(by, layout_.at(figure::write_backs));
+  if (!cpu.timed) return;
   controllers_[home]->reserve(cpu.now());
   cross(cpu, home, node_of_shared_[cache], cpu.now(), by);
 }

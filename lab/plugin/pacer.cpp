@@ -7,7 +7,7 @@ namespace homing::lab::model {
 
 ticks pacer::front() const noexcept {
   ticks t = floor_.load(std::memory_order_relaxed);
-  for (const cpu_state& cpu : cpus_) t = std::max(t, cpu.now());
+  for (const cpu_state& cpu : cpus_) t = std::max(t, cpu.program.load(std::memory_order_relaxed));
   return t;
 }
 

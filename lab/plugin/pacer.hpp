@@ -18,12 +18,12 @@ namespace homing::lab::model {
 class pacer {
  public:
   static constexpr ticks quantum = 50000 * ticks_per_cycle;
-  static constexpr unsigned pauses_max = 40;  // a wait's bound, in calls of the pause
+  static constexpr unsigned pauses_max = 200;  // a wait's bound, in calls of the pause
 
   /// `pause` gives other CPUs some host time. `cpus` lives as long.
   pacer(const std::deque<cpu_state>& cpus, void (*pause)()) : cpus_(cpus), pause_(pause) {}
 
-  /// The clock of the CPU that is farthest.
+  /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does not count.
   [[nodiscard]] ticks front() const noexcept;
   /// Waits if this CPU is too far ahead, and brings it up to the floor.
   void check(cpu_state& cpu) noexcept;

@@ -24,7 +24,8 @@ namespace {
 
 constexpr unsigned page_bits = 12, line_bits = 6;
 
-/// The physical pages of a program's recent pages. It is valid until the CPU enters the kernel: only that changes mappings.
+/// The physical pages of recent virtual ones. Valid until the CPU enters the kernel, for only that changes mappings; in the
+/// kernel itself, as long as one block of code is repeated.
 class recent_pages {
  public:
   [[nodiscard]] const std::uint64_t* find(std::uint64_t page) const noexcept {
@@ -45,8 +46,23 @@ class recent_pages {
   std::uint64_t age_ = 1;
 };
 
+/// What a block of code is, as the word that its callback gets: its first address, and how many instructions it has.
+struct block_word {
+  static constexpr unsigned size_bits = 15;
+  static constexpr std::uint64_t ends_in_call = 1U << size_bits;  // its last instruction is a system call
+  static void* make(std::uint64_t address, std::size_t size, bool call) {
+    return reinterpret_cast<void*>((address << (size_bits + 1)) | (call ? ends_in_call : 0) | size);
+  }
+  explicit block_word(void* data) : word(reinterpret_cast<std::uint64_t>(data)) {}
+  [[nodiscard]] std::uint64_t instructions() const { return word & (ends_in_call - 1); }
+  [[nodiscard]] bool call() const { return (word & ends_in_call) != 0; }
+  [[nodiscard]] std::uint64_t address() const { return word >> (size_bits + 1); }
+  std::uint64_t word;
+};
+
 struct alignas(64) cpu_context {
   recent_pages pages;
+  std::uint64_t last_block = 0;
   bool in_kernel = true;
 };
 
@@ -74,12 +90,12 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
   std::uint64_t physical = 0;
   const std::uint64_t page = address >> page_bits, offset = address & ((1U << page_bits) - 1);
   recent_pages& recent = contexts[vcpu].pages;
-  if (const std::uint64_t* const known = By == who::program ? recent.find(page) : nullptr) {
+  if (const std::uint64_t* const known = recent.find(page)) {
     physical = *known | offset;
   } else {
     if (!physical_address(info, address, physical)) return;
     if (physical >= the_session->map().addresses_end()) return;
-    if (By == who::program) recent.insert(page, physical & ~std::uint64_t{(1U << page_bits) - 1});
+    recent.insert(page, physical & ~std::uint64_t{(1U << page_bits) - 1});
   }
   const access_kind kind = Locked                             ? access_kind::atomic
                            : qemu_plugin_mem_is_store(info) ? access_kind::store
@@ -90,13 +106,21 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
 template <who By>
 void on_block(unsigned vcpu, void* data) {
   cpu_context& context = contexts[vcpu];
+  const block_word block(data);
   if (By == who::kernel) {
+    if (!context.in_kernel) {
+      const bool call = block_word(reinterpret_cast<void*>(context.last_block)).call();
+      the_session->enter_kernel(vcpu, call ? session::entry::system_call : session::entry::other, block.address());
+    }
+    if (block.word != context.last_block) context.pages.forget();
     context.in_kernel = true;
   } else if (context.in_kernel) {
     context.in_kernel = false;
     context.pages.forget();
+    the_session->leave_kernel(vcpu);
   }
-  the_session->run(vcpu, reinterpret_cast<std::uintptr_t>(data), By);
+  context.last_block = block.word;
+  the_session->run(vcpu, block.instructions(), By);
 }
 
 void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
@@ -110,24 +134,31 @@ void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, v
   }
 }
 
+std::span<const std::uint8_t> code_of(const qemu_plugin_insn* insn) {
+  return {static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)), qemu_plugin_insn_size(insn)};
+}
+
 void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const std::size_t size = qemu_plugin_tb_n_insns(block);
   const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
-  qemu_plugin_register_vcpu_tb_exec_cb(block, kernel ? on_block<who::kernel> : on_block<who::program>,
-                                       QEMU_PLUGIN_CB_NO_REGS, reinterpret_cast<void*>(size));
+  const qemu_plugin_insn* const last = qemu_plugin_tb_get_insn(block, size - 1);
+  const bool call = is_system_call(code_of(last));
+  qemu_plugin_register_vcpu_tb_exec_cb(
+      block, kernel ? on_block<who::kernel> : on_block<who::program>, QEMU_PLUGIN_CB_NO_REGS,
+      block_word::make(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)), size, call));
   for (std::size_t i = 0; i != size; ++i) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
-    const std::span code(static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)), qemu_plugin_insn_size(insn));
+    const auto code = code_of(insn);
     const bool locked = is_locked(code);
-    qemu_plugin_vcpu_mem_cb_t call = kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
+    qemu_plugin_vcpu_mem_cb_t callback = kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
                                             : (locked ? on_access<who::program, true> : on_access<who::program, false>);
     void* data = nullptr;
     if (const auto operation = mark_of(code); operation && !kernel) {
-      call = on_mark;
+      callback = on_mark;
       data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*operation));
     }
-    qemu_plugin_register_vcpu_mem_cb(insn, call, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, data);
+    qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, data);
   }
 }
 

@@ -2,11 +2,19 @@
 
 #include <homing/lab.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 
 namespace homing::lab::model {
+
+std::uint64_t kernel_entries::most_frequent() const {
+  const std::lock_guard guard(lock_);
+  const auto most = std::max_element(times_.begin(), times_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times_.end() ? 0 : most->first;
+}
 
 session::session(machine m, std::filesystem::path out, void (*pause)())
     : machine_(std::move(m)), out_(std::move(out)),
@@ -41,10 +49,17 @@ void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
   const ticks before = cpu.now();
   cpu.advance_to(before + instructions * ticks_per_instruction_);
+  if (by == who::program) cpu.program.store(cpu.now(), std::memory_order_relaxed);
   if (before >= cpu.next_check) {
     cpu.next_check = before + check_every;
     clocks_.check(cpu);
   }
+}
+
+void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
+  // Relaxed: an address that is learnt late costs a few timer interrupts' time.
+  if (how == entry::other && model() == nullptr) entries_.note(address);
+  cpus_[i].timed = how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed);
 }
 
 void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical) {
@@ -94,6 +109,7 @@ void session::calibrated() {
     if (calibration_.done || failed()) return;
     if (calibration_.pages_checked == 0) return fail("no page was checked; homing-lab-calibrate has not run to its end");
     calibration_.done = true;
+    page_fault_.store(entries_.most_frequent(), std::memory_order_relaxed);
   }
   regions_.open("whole");
   running_.store(model_.get(), std::memory_order_release);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,8 +25,26 @@
 
 namespace homing::lab::model {
 
+/// Where the kernel was entered from the program without a system call, while the calibration touches new pages: mostly
+/// by page faults, which is how their entry's address becomes known.
+/// Threads: note() by any, most_frequent() by one.
+class kernel_entries {
+ public:
+  void note(std::uint64_t address) {
+    const std::lock_guard guard(lock_);
+    ++times_[address];
+  }
+  [[nodiscard]] std::uint64_t most_frequent() const;
+
+ private:
+  mutable std::mutex lock_;
+  std::map<std::uint64_t, std::uint64_t> times_;
+};
+
 class session {
  public:
+  enum class entry : std::uint8_t { system_call, other };
+
   session(machine m, std::filesystem::path out, void (*pause)());
   /// "machine=FILE", "out=FILE".
   static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
@@ -38,6 +57,10 @@ class session {
 
   /// `instructions` are about to be run.
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
+  /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
+  void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
+  /// A CPU goes back to a program, perhaps another one.
+  void leave_kernel(unsigned cpu) noexcept { cpus_[cpu].timed = true; }
   void idle(unsigned cpu) noexcept { cpus_[cpu].running.store(false, std::memory_order_relaxed); }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
@@ -69,6 +92,8 @@ class session {
   std::atomic<std::int64_t> written_at_{0};  // in seconds
   std::atomic<memory_system*> running_{nullptr};
   std::atomic<bool> failed_{false};
+  kernel_entries entries_;
+  std::atomic<std::uint64_t> page_fault_{0};
 };
 
 }  // namespace homing::lab::model
