@@ -66,7 +66,7 @@ cache_shape read_cache(const place& p) {
   return c;
 }
 
-/// A square of figures, 0 where there is `null`: no CPUs or no memory to be asked, or nothing published.
+/// A square of figures, 0 or `null` where there is none: no CPUs or no memory to be asked, or nothing published.
 matrix read_square(const place& p, std::size_t nodes) {
   matrix result(nodes, std::vector<double>(nodes, 0));
   if (p.size() != nodes) fail(p.path, std::to_string(nodes) + " rows", std::to_string(p.size()));
@@ -74,7 +74,7 @@ matrix read_square(const place& p, std::size_t nodes) {
     const place row = p[i];
     if (row.size() != nodes) fail(row.path, std::to_string(nodes) + " figures", std::to_string(row.size()));
     for (std::size_t j = 0; j != nodes; ++j) {
-      if (!row[j].at.is_null()) result[i][j] = row[j].positive();
+      if (!row[j].at.is_null() && row[j].at != 0) result[i][j] = row[j].positive();
     }
   }
   return result;
