@@ -97,6 +97,7 @@ json region_document(const machine& m, const memory_system& model, const region_
   }
   o["bytes_by_link"] = row(lines, 0, at.links());
   o["waits"] = r.waits;
+  o["waits_given_up"] = r.given_up;
   o["kernel"] = sums_of(m, at, kernel);
   return o;
 }

@@ -16,6 +16,7 @@ regions::moment regions::now() const {
   moment m;
   m.front = clocks_.front();
   m.waits = clocks_.waits();
+  m.given_up = clocks_.given_up();
   for (const cpu_state& cpu : cpus_) {
     const ticks skipped = cpu.skipped.load(std::memory_order_relaxed);
     m.cpus.push_back({cpu.counts.read(who::program), cpu.counts.read(who::kernel), cpu.now() - skipped});
@@ -26,6 +27,7 @@ regions::moment regions::now() const {
 void regions::add(region_total& total, const moment& from, const moment& to) {
   total.virtual_time += to.front - from.front;
   total.waits += to.waits - from.waits;
+  total.given_up += to.given_up - from.given_up;
   total.cpus.resize(to.cpus.size());
   for (std::size_t i = 0; i != to.cpus.size(); ++i) {
     add_difference(total.cpus[i].program, from.cpus[i].program, to.cpus[i].program);

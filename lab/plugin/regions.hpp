@@ -25,7 +25,7 @@ struct cpu_share {
 
 struct region_total {
   std::string label;
-  std::uint64_t entries = 0, waits = 0;
+  std::uint64_t entries = 0, waits = 0, given_up = 0;
   ticks virtual_time = 0;
   std::vector<cpu_share> cpus;
 };
@@ -46,7 +46,7 @@ class regions {
  private:
   struct moment {
     ticks front = 0;
-    std::uint64_t waits = 0;
+    std::uint64_t waits = 0, given_up = 0;
     std::vector<cpu_share> cpus;
   };
   struct region {

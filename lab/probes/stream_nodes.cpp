@@ -89,7 +89,11 @@ int main(int argc, char** argv) {
         // Relaxed: they only count, and nobody waits for them.
         if (warm.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) homing::lab::begin("stream");
         stream(data + bytes / 4, bytes - bytes / 4);
-        if (done.fetch_add(1, std::memory_order_relaxed) == 0) homing::lab::end("stream");
+        if (done.fetch_add(1, std::memory_order_relaxed) != 0) return;
+        if (warm.load(std::memory_order_relaxed) != workers.size()) {
+          fail("one CPU has read all before another has read a quarter: some of it was in caches; expected more MIB");
+        }
+        homing::lab::end("stream");
       });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::uint64_t near = 0, all = 0;

@@ -1,8 +1,10 @@
-/// Threads, one a CPU, that start together: a probe's workers. They sleep until they start, so that nobody spins.
+/// Threads, one a CPU, that start together: a probe's workers. They sleep until all are prepared; then they spin until all are
+/// awake, for a CPU that has work to do keeps the others from running away from it, in the lab, and one that is to wake does not.
 #pragma once
 
 #include <pthread.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -17,6 +19,7 @@ inline void run_team(const std::vector<unsigned>& cpus, const std::function<void
   pthread_barrier_t prepared, start;
   pthread_barrier_init(&prepared, nullptr, static_cast<unsigned>(cpus.size()) + 1);
   pthread_barrier_init(&start, nullptr, static_cast<unsigned>(cpus.size()) + 1);
+  std::atomic<std::size_t> awake{0};
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i != cpus.size(); ++i) {
     threads.emplace_back([&, i] {
@@ -24,6 +27,9 @@ inline void run_team(const std::vector<unsigned>& cpus, const std::function<void
       prepare(i);
       pthread_barrier_wait(&prepared);
       pthread_barrier_wait(&start);
+      // Acquire and release: nothing of the work before all are here.
+      awake.fetch_add(1, std::memory_order_acq_rel);
+      while (awake.load(std::memory_order_acquire) != cpus.size()) __builtin_ia32_pause();
       work(i);
     });
   }
