@@ -1,10 +1,12 @@
 // homing-lab-chase CPU-NODE MEMORY-NODE [MIB]: dependent loads along a random cycle through all lines of a buffer, which is
-// bigger than the caches. The region "chase" is the walk alone; its time divided by the loads is the latency.
+// at least twice as big as the caches. The region "chase CPU-NODE MEMORY-NODE" is the walk alone; its time divided by the loads is the latency.
 #include <homing/lab.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "guest.hpp"
 #include "measure.hpp"
@@ -21,13 +23,15 @@ int main(int argc, char** argv) {
   node_memory memory(lines * line_bytes, {static_cast<unsigned>(std::atoi(argv[2]))});
   memory.touch();
   link_cycle(memory.data(), lines, line_bytes, 88172645463325252ULL);
-  const std::size_t steps = lines < 65536 ? lines : 65536;
-  const char* at = walk(memory.data(), lines / 8);  // pushes out what linking left behind; and where it ends is far from there
+  const std::string label = std::string("chase ") + argv[1] + " " + argv[2];
+  const std::size_t steps = std::min<std::size_t>(lines / 4, 65536);
+  const char* at = walk(memory.data(), lines / 2);  // pushes out what linking left in the caches; no line is met twice
   const auto began = std::chrono::steady_clock::now();
-  homing::lab::begin("chase");
+  homing::lab::begin(label.c_str());
   at = walk(at, steps);
-  homing::lab::end("chase");
+  homing::lab::end(label.c_str());
   const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
-  std::printf("{\"loads\": %zu, \"guest_ns\": %.1f, \"end\": %d}\n", steps, ns / static_cast<double>(steps), at != nullptr);
+  std::printf("{\"region\": \"%s\", \"loads\": %zu, \"ns_a_load\": %.1f, \"found\": %d}\n", label.c_str(), steps,
+              ns / static_cast<double>(steps), at != nullptr);
   std::fprintf(stderr, "expected: the latency from node %s to memory of node %s\n", argv[1], argv[2]);
 }

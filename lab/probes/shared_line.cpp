@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   if (argc < 3) fail("expected NODE NODE [TURNS], as Linux numbers nodes");
   const unsigned nodes[2] = {static_cast<unsigned>(std::atoi(argv[1])), static_cast<unsigned>(std::atoi(argv[2]))};
   const unsigned turns = argc > 3 ? static_cast<unsigned>(std::atol(argv[3])) : 2000;
+  const std::string label = std::string("turns ") + argv[1] + " " + argv[2];
   std::vector<unsigned> cpus;
   for (const unsigned node : nodes) {
     const auto of = cpus_of(node);
@@ -26,7 +27,7 @@ int main(int argc, char** argv) {
   auto& line = *reinterpret_cast<std::atomic<unsigned>*>(memory.data());
   line = 0;
   run_team(
-      cpus, [](std::size_t) {}, [] { homing::lab::begin("turns"); },
+      cpus, [](std::size_t) {}, [&] { homing::lab::begin(label.c_str()); },
       [&](std::size_t i) {
         for (unsigned turn = static_cast<unsigned>(i); turn < turns; turn += 2) {
           // Acquire and release: a turn sees the one before.
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
           line.store(turn + 1, std::memory_order_release);
         }
       });
-  homing::lab::end("turns");
-  std::printf("{\"turns\": %u}\n", turns);
+  homing::lab::end(label.c_str());
+  std::printf("{\"region\": \"%s\", \"turns\": %u}\n", label.c_str(), turns);
   std::fprintf(stderr, "expected: one line a turn from the other node's cache, none from DRAM\n");
 }

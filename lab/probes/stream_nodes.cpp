@@ -3,7 +3,7 @@
 //   next         on the next node           one          all on the first node
 //   write        on its own node, and written instead of read
 //
-// The region "stream" is the time in which all CPUs read: from when the last has read a quarter of its memory until the
+// The region "stream PATTERN" is the time in which all CPUs read: from when the last has read a quarter of its memory until the
 // first has read all. MIB times the CPUs of a node should be more than its caches. Prints what the kernel says about the
 // pages, and the expectation.
 #include <homing/lab.hpp>
@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       mib < 1) {
     fail("expected PATTERN [MIB], PATTERN one of local, next, one, interleaved, write");
   }
+  const std::string label = "stream " + pattern;
   const std::size_t bytes = static_cast<std::size_t>(mib) << 20;
   std::vector<worker> workers = make_workers(pattern);
   std::vector<unsigned> cpus;
@@ -87,13 +88,13 @@ int main(int argc, char** argv) {
         char* const data = workers[i].memory->data();
         stream(data, bytes / 4);
         // Relaxed: they only count, and nobody waits for them.
-        if (warm.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) homing::lab::begin("stream");
+        if (warm.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) homing::lab::begin(label.c_str());
         stream(data + bytes / 4, bytes - bytes / 4);
         if (done.fetch_add(1, std::memory_order_relaxed) != 0) return;
         if (warm.load(std::memory_order_relaxed) != workers.size()) {
           fail("one CPU has read all before another has read a quarter: some of it was in caches; expected more MIB");
         }
-        homing::lab::end("stream");
+        homing::lab::end(label.c_str());
       });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::uint64_t near = 0, all = 0;
@@ -106,8 +107,8 @@ int main(int argc, char** argv) {
   }
   // Parsed by the tests: what numa_maps says, in cache lines.
   const double lines_a_page = static_cast<double>(page_bytes) / line_bytes;
-  std::printf("{\"pattern\": \"%s\", \"cpus\": %zu, \"bytes\": %zu, \"lines\": %.0f, \"near_lines\": %.0f, \"seconds\": %.3f}\n",
-              pattern.c_str(), cpus.size(), cpus.size() * bytes, static_cast<double>(all) * lines_a_page,
+  std::printf("{\"region\": \"%s\", \"cpus\": %zu, \"bytes\": %zu, \"lines\": %.0f, \"near_lines\": %.0f, \"seconds\": %.3f}\n",
+              label.c_str(), cpus.size(), cpus.size() * bytes, static_cast<double>(all) * lines_a_page,
               static_cast<double>(near) * lines_a_page, seconds);
   std::fprintf(stderr, "expected: %.1f%% of the lines from the CPU's own node, all from DRAM\n",
                100.0 * static_cast<double>(near) / static_cast<double>(all));
