@@ -1,9 +1,10 @@
 /// Something with a bandwidth, a memory controller or one direction of a link: who has to wait, and until when.
 ///
-/// Time is cut into slices of 512 cycles. A transfer takes its occupancy out of the slice of its own time, or of the first
-/// later one that has room, so that requests may come in any order of virtual time: a CPU that is behind the others finds
-/// the room that they left. Who finds room starts at once: there is no queue below saturation. (To start when the work
-/// before it in the slice is done looks better, but leaves a twentieth unused as CPUs come one after the other.)
+/// Time is cut into slices of 512 cycles. A transfer takes its occupancy out of the slice of its own time, or of the
+/// first later one that has room, so that requests may come in any order of virtual time: a CPU that is behind the
+/// others finds the room that they left. Who finds room starts at once: there is no queue below saturation. (To start
+/// when the work before it in the slice is done looks better, but leaves a twentieth unused as CPUs come one after
+/// the other.)
 /// Threads: reserve() from any.
 /// Errors:  none. Who is more than `slices` behind the newest finds no record and never waits.
 #pragma once

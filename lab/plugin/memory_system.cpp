@@ -172,7 +172,8 @@ ticks memory_system::take_from_others(cpu_state& cpu, line_entry& e, std::uint64
   return slowest;
 }
 
-/// The owner may no longer write; what it wrote stays in its last level until that lets it go. Returns what had to leave there.
+/// The owner may no longer write; what it wrote stays in its last level until that lets it go. Returns what had to
+/// leave there.
 private_cache::victim memory_system::share_owner(line_entry& e, std::uint64_t line) {
   const unsigned core = e.owner - 1U, shared = shared_of_core_[core];
   e.owner = 0;

@@ -1,7 +1,7 @@
 /// Keeps the CPUs' clocks together: one that is far ahead of the slowest running one waits for it a while.
 ///
-/// Waits are bounded, for QEMU's exclusive sections need every CPU to come out of translated code: one that waited for ever
-/// for a CPU that waits for it would end the world. Idle CPUs have no time; they catch up when they wake.
+/// Waits are bounded, for QEMU's exclusive sections need every CPU to come out of translated code: one that waited
+/// for ever for a CPU that waits for it would end the world. Idle CPUs have no time; they catch up when they wake.
 /// Threads: check() and wake() by each CPU's own thread, front() by any.
 /// Source:  docs/design/0006-the-lab.md [L7], [L8].
 #pragma once
@@ -23,7 +23,8 @@ class pacer {
   /// `pause` gives other CPUs some host time. `cpus` lives as long.
   pacer(const std::deque<cpu_state>& cpus, void (*pause)()) : cpus_(cpus), pause_(pause) {}
 
-  /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does not count.
+  /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
+  /// not count.
   [[nodiscard]] ticks front() const noexcept;
   /// Waits if this CPU is too far ahead, and brings it up to the floor.
   void check(cpu_state& cpu) noexcept;

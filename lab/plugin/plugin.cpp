@@ -24,8 +24,8 @@ namespace {
 
 constexpr unsigned page_bits = 12, line_bits = 6;
 
-/// The physical pages of recent virtual ones. Valid until the CPU enters the kernel, for only that changes mappings; in the
-/// kernel itself, as long as one block of code is repeated.
+/// The physical pages of recent virtual ones. Valid until the CPU enters the kernel, for only that changes mappings;
+/// in the kernel itself, as long as one block of code is repeated.
 class recent_pages {
  public:
   [[nodiscard]] const std::uint64_t* find(std::uint64_t page) const noexcept {

@@ -1,9 +1,9 @@
 /// The cache nearest to a core, set-associative, the least recently used line leaves. Lines are physical line numbers.
 ///
 /// Ownership: a line is *writable* if no other cache has it, and *dirty* if it was written since it came.
-/// Threads:   find(), touch(), insert(), mark_dirty() by the core's own CPUs; invalidate() and share() by any. A slot is one
-///            word that changes by compare-and-exchange, so that a hit needs no lock. Two CPUs of one core may replace the
-///            same slot at once; the loser's line is then not in the cache, which costs it another miss.
+/// Threads:   find(), touch(), insert(), mark_dirty() by the core's own CPUs; invalidate() and share() by any. A slot
+///            is one word that changes by compare-and-exchange, so that a hit needs no lock. Two CPUs of one core may
+///            replace the same slot at once; the loser's line is then not in the cache, which costs it another miss.
 /// Errors:    none.
 #pragma once
 

@@ -1,6 +1,7 @@
 /// A run of the lab: calibration first, then the model, with the program's marks.
 ///
-/// Threads: run(), mark() and idle() by each CPU's own thread, write() by any; model() is null until the calibration is through.
+/// Threads: run(), mark() and idle() by each CPU's own thread, write() by any; model() is null until the calibration is
+///          through.
 /// Errors:  construction throws machine_error; later ones are kept in error().
 /// Source:  docs/design/0006-the-lab.md.
 #pragma once

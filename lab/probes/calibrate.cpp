@@ -1,7 +1,8 @@
-// homing-lab-calibrate: shows the lab's plugin which memory is on which node. The guest's init runs it before the program.
+// homing-lab-calibrate: shows the lab's plugin which memory is on which node. The guest's init runs it before the
+// program.
 //
-// Method: pages bound to every node that has memory, touched, and marked; then other pages, by which the plugin checks what
-// it has learnt. On a real machine, or without the plugin, it does nothing that anyone sees.
+// Method: pages bound to every node that has memory, touched, and marked; then other pages, by which the plugin
+// checks what it has learnt. On a real machine, or without the plugin, it does nothing that anyone sees.
 #include <homing/lab.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-// homing-lab-chase CPU-NODE MEMORY-NODE [MIB]: dependent loads along a random cycle through all lines of a buffer, which is
-// at least twice as big as the caches. The region "chase CPU-NODE MEMORY-NODE" is the walk alone; its time divided by the loads is the latency.
+// homing-lab-chase CPU-NODE MEMORY-NODE [MIB]: dependent loads along a random cycle through all lines of a buffer,
+// which is at least twice as big as the caches. The region "chase CPU-NODE MEMORY-NODE" is the walk alone; its time
+// divided by the loads is the latency.
 #include <homing/lab.hpp>
 
 #include <algorithm>

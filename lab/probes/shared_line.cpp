@@ -1,5 +1,5 @@
-// homing-lab-shared_line NODE NODE [TURNS]: two CPUs write one cache line in turn, each when it sees the other's write. With
-// CPUs of different nodes the line comes from the other node's cache each time.
+// homing-lab-shared_line NODE NODE [TURNS]: two CPUs write one cache line in turn, each when it sees the other's
+// write. With CPUs of different nodes the line comes from the other node's cache each time.
 #include <homing/lab.hpp>
 
 #include <atomic>

@@ -3,9 +3,9 @@
 //   next         on the next node           one          all on the first node
 //   write        on its own node, and written instead of read
 //
-// The region "stream PATTERN" is the time in which all CPUs read: from when the last has read a quarter of its memory until the
-// first has read all. MIB times the CPUs of a node should be more than its caches. Prints what the kernel says about the
-// pages, and the expectation.
+// The region "stream PATTERN" is the time in which all CPUs read: from when the last has read its first chunk until the
+// last has read all; who is through begins again. MIB should be more than a node's last-level cache. Prints what the
+// kernel says about the pages, and the expectation.
 #include <homing/lab.hpp>
 
 #include <atomic>
@@ -23,6 +23,8 @@
 using namespace homing::lab::probes;
 
 namespace {
+
+constexpr std::size_t chunk_bytes = 64 << 10;
 
 struct worker {
   unsigned cpu, node;
@@ -86,15 +88,18 @@ int main(int argc, char** argv) {
       [] {},
       [&](std::size_t i) {
         char* const data = workers[i].memory->data();
-        stream(data, bytes / 4);
         // Relaxed: they only count, and nobody waits for them.
-        if (warm.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) homing::lab::begin(label.c_str());
-        stream(data + bytes / 4, bytes - bytes / 4);
-        if (done.fetch_add(1, std::memory_order_relaxed) != 0) return;
-        if (warm.load(std::memory_order_relaxed) != workers.size()) {
-          fail("one CPU has read all before another has read a quarter: some of it was in caches; expected more MIB");
+        for (std::size_t at = 0, read = 0; done.load(std::memory_order_relaxed) != workers.size();) {
+          stream(data + at, chunk_bytes);
+          at = (at + chunk_bytes) % bytes;
+          read += chunk_bytes;
+          if (read == chunk_bytes && warm.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) {
+            homing::lab::begin(label.c_str());
+          }
+          if (read == bytes && done.fetch_add(1, std::memory_order_relaxed) + 1 == workers.size()) {
+            homing::lab::end(label.c_str());
+          }
         }
-        homing::lab::end(label.c_str());
       });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::uint64_t near = 0, all = 0;
@@ -107,7 +112,8 @@ int main(int argc, char** argv) {
   }
   // Parsed by the tests: what numa_maps says, in cache lines.
   const double lines_a_page = static_cast<double>(page_bytes) / line_bytes;
-  std::printf("{\"region\": \"%s\", \"cpus\": %zu, \"bytes\": %zu, \"lines\": %.0f, \"near_lines\": %.0f, \"seconds\": %.3f}\n",
+  std::printf("{\"region\": \"%s\", \"cpus\": %zu, \"bytes\": %zu, \"lines\": %.0f, \"near_lines\": %.0f, "
+              "\"seconds\": %.3f}\n",
               label.c_str(), cpus.size(), cpus.size() * bytes, static_cast<double>(all) * lines_a_page,
               static_cast<double>(near) * lines_a_page, seconds);
   std::fprintf(stderr, "expected: %.1f%% of the lines from the CPU's own node, all from DRAM\n",

@@ -1,5 +1,6 @@
-/// Threads, one a CPU, that start together: a probe's workers. They sleep until all are prepared; then they spin until all are
-/// awake, for a CPU that has work to do keeps the others from running away from it, in the lab, and one that is to wake does not.
+/// Threads, one a CPU, that start together: a probe's workers. They sleep until all are prepared; then they spin
+/// until all are awake, for a CPU that has work to do keeps the others from running away from it, in the lab, and one
+/// that is to wake does not.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +14,8 @@
 
 namespace homing::lab::probes {
 
-/// Runs `work(i)` on CPU `cpus[i]`, each in a thread of its own: `prepare(i)` first, then all at once, `all_ready` in between.
+/// Runs `work(i)` on CPU `cpus[i]`, each in a thread of its own: `prepare(i)` first, then all at once, `all_ready` in
+/// between.
 inline void run_team(const std::vector<unsigned>& cpus, const std::function<void(std::size_t)>& prepare,
                      const std::function<void()>& all_ready, const std::function<void(std::size_t)>& work) {
   pthread_barrier_t prepared, start;

@@ -1,5 +1,5 @@
-// Caches evict the least recently used line of a set, know what is dirty, and give lines up. Method: sets of two and four ways,
-// filled line by line.
+// Caches evict the least recently used line of a set, know what is dirty, and give lines up. Method: sets of two and
+// four ways, filled line by line.
 #include <gtest/gtest.h>
 
 #include "private_cache.hpp"

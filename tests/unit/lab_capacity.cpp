@@ -1,5 +1,5 @@
-// A controller or link carries what it can and no more, in whatever order requests come. Method: requests of streams that are
-// ahead of and behind each other, in virtual time.
+// A controller or link carries what it can and no more, in whatever order requests come. Method: requests of streams
+// that are ahead of and behind each other, in virtual time.
 #include <gtest/gtest.h>
 
 #include "capacity.hpp"

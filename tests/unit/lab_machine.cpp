@@ -1,4 +1,5 @@
-// machine.json is read whole or refused with one line that names the figure. Method: a good machine, then one wrong figure at a time.
+// machine.json is read whole or refused with one line that names the figure. Method: a good machine, then one wrong
+// figure at a time.
 #include <gtest/gtest.h>
 
 #include "lab_machine_text.hpp"

@@ -113,7 +113,8 @@ TEST_F(LabMemorySystem, StreamsOverlapAndChainsDoNot) {
   EXPECT_NEAR(chain / lines, 100, 1);
 }
 
-// Two streams at 100 ns with eight in flight could have 10.2 GB/s, of a controller with 6.4; at 200 ns 5.1, of a link with 3.2.
+// Two streams at 100 ns with eight in flight could have 10.2 GB/s, of a controller with 6.4; at 200 ns 5.1, of a link
+// with 3.2.
 TEST_F(LabMemorySystem, StreamsShareTheControllerAndTheLink) {
   machine wide = m;
   wide.overlap = 8;

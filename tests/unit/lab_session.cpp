@@ -1,5 +1,5 @@
-// A run as the plugin sees it: calibration, marks, regions, clocks and the file. Method: the marks' operations by hand, on a
-// made-up machine; the marks themselves by the bytes that the compiler made of <homing/lab.hpp>.
+// A run as the plugin sees it: calibration, marks, regions, clocks and the file. Method: the marks' operations by
+// hand, on a made-up machine; the marks themselves by the bytes that the compiler made of <homing/lab.hpp>.
 #include <homing/lab.hpp>
 
 #include <gtest/gtest.h>
