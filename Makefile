@@ -26,7 +26,7 @@ test: build ## unit, stress (short), compat, tools, tidy and packaging tests
 
 lab: ## virtual NUMA machines: install QEMU, build the command and what goes into the guest
 	@scripts/setup build lab
-	@scripts/build $(PRESET) tbb homing_cli homing_lab_init
+	@scripts/build $(PRESET) tbb homing_cli homing_lab_init homing_lab
 
 lab-test: build ## tests in virtual NUMA machines
 	@scripts/setup lab

@@ -49,7 +49,7 @@ def topology_words(machine: Machine) -> tuple[str, str]:
         count = machine.cpu_count // threads // cores
     return (
         f"{machine.cpu_count},sockets={count},dies={dies},cores={cores},threads={threads}",
-        "max,vendor=GenuineIntel" + ("" if alike else ",l3-cache=off"),
+        "max,vendor=GenuineIntel,-erms,-fsrm" + ("" if alike else ",l3-cache=off"),
     )
 
 

@@ -1,0 +1,47 @@
+/// Which caches hold each line of memory, and when it was last handed over: what keeps the caches coherent.
+///
+/// Ownership: one entry a line of physical memory, mapped lazily: the host pays for lines that were used.
+/// Threads:   an entry is locked while it is looked at or changed; never two at once by one thread.
+/// Errors:    machine_error if the host has no address space for it.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "machine.hpp"
+#include "spin_lock.hpp"
+#include "units.hpp"
+
+namespace homing::lab::model {
+
+struct line_entry {
+  std::uint64_t cores = 0;   // private caches that hold it
+  std::uint32_t shared = 0;  // last-level caches that hold it
+  std::uint8_t owner = 0;    // 1 + the core that may write it; 0: nobody
+  std::uint8_t dirty = 0;    // 1 + the last-level cache that has newer data than memory; 0: none
+  spin_lock lock;
+  ticks ready = 0;  // when the last hand-over was through
+};
+
+class directory {
+ public:
+  explicit directory(std::uint64_t lines) : bytes_(lines * sizeof(line_entry)) {
+    // Zeroed memory is a valid entry: no holder, no owner, unlocked.
+    void* const p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) throw machine_error("memory: the host has no address space for a directory of that size");
+    entries_ = static_cast<line_entry*>(p);
+  }
+  directory(const directory&) = delete;
+  directory& operator=(const directory&) = delete;
+  ~directory() { munmap(entries_, bytes_); }
+
+  /// `line` is below the number given.
+  [[nodiscard]] line_entry& at(std::uint64_t line) noexcept { return entries_[line]; }
+
+ private:
+  std::uint64_t bytes_;
+  line_entry* entries_;
+};
+
+}  // namespace homing::lab::model

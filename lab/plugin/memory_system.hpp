@@ -1,0 +1,73 @@
+/// The caches, the memory controllers and the links of a machine: who serves an access, and when it is done.
+///
+/// Threads: access() by each CPU's own thread, all at once.
+/// Errors:  none after construction.
+/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM9].
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "capacity.hpp"
+#include "cpu.hpp"
+#include "directory.hpp"
+#include "machine.hpp"
+#include "memory_map.hpp"
+#include "private_cache.hpp"
+#include "shared_cache.hpp"
+
+namespace homing::lab::model {
+
+enum class access_kind : std::uint8_t { load, store, atomic };
+
+class memory_system {
+ public:
+  /// Keeps references to both, which must live as long and no longer change.
+  memory_system(const machine& m, const memory_map& map);
+
+  /// An access of `cpu` to physical line `line`; `virtual_line` is where the program sees it.
+  void access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+
+  [[nodiscard]] const count_layout& layout() const { return layout_; }
+  [[nodiscard]] const time_scale& scale() const { return scale_; }
+
+ private:
+  /// Who serves, from which node, and how long it takes without any queue.
+  struct service {
+    source from = source::local_dram;
+    unsigned node = 0;
+    ticks latency = 0;
+  };
+
+  void miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+  void upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+  service find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line, unsigned home);
+  ticks take_from_others(cpu_state& cpu, line_entry& e, std::uint64_t line);
+  private_cache::victim share_owner(line_entry& e, std::uint64_t line);
+  ticks transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by);
+  ticks cross(cpu_state& cpu, unsigned to, unsigned from, ticks at, who by);
+  void wait(cpu_state& cpu, bool overlapped, ticks issued, ticks done, who by);
+  void count(cpu_state& cpu, const service& s, unsigned home, who by);
+  void core_lets_go(cpu_state& cpu, const private_cache::victim& out, who by);
+  void shared_lets_go(cpu_state& cpu, unsigned cache, const private_cache::victim& out, who by);
+  [[nodiscard]] unsigned home_of(std::uint64_t line) const { return map_.node_of(line * line_bytes); }
+
+  const memory_map& map_;
+  time_scale scale_;
+  count_layout layout_;
+  std::vector<std::vector<std::vector<unsigned>>> routes_;
+  std::vector<unsigned> shared_of_core_, node_of_shared_;
+  std::vector<std::uint64_t> cores_of_shared_;
+  std::vector<ticks> shared_latency_;
+  std::vector<std::vector<ticks>> dram_latency_, cache_latency_;
+  std::deque<private_cache> private_;
+  std::deque<shared_cache> shared_;
+  std::vector<std::unique_ptr<capacity>> controllers_;  // by node; none without memory
+  std::vector<std::unique_ptr<capacity>> pairs_;        // by node of the CPU and of the memory; where published
+  std::deque<capacity> links_;
+  directory directory_;
+};
+
+}  // namespace homing::lab::model

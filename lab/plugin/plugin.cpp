@@ -1,0 +1,190 @@
+// The QEMU plugin: hands every load and store of the virtual machine to the model, with its physical address.
+//
+// Arguments: machine=FILE (machine.json), out=FILE (counts.json). Exit status 97 if the calibration failed.
+// Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for itself.
+// Source:    docs/design/0006-the-lab.md.
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+
+#include "marker.hpp"
+#include "qemu_api.hpp"
+#include "session.hpp"
+
+extern "C" {
+[[gnu::visibility("default")]] extern const int qemu_plugin_version = 1;
+[[gnu::visibility("default")]] int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
+                                                       char** argv);
+}
+
+namespace homing::lab::model {
+namespace {
+
+constexpr unsigned page_bits = 12, line_bits = 6;
+
+/// The physical pages of recent virtual ones. Valid until the CPU enters the kernel, for only that changes mappings;
+/// in the kernel itself, as long as one block of code is repeated.
+class recent_pages {
+ public:
+  [[nodiscard]] const std::uint64_t* find(std::uint64_t page) const noexcept {
+    const entry& e = entries_[page % entries_max];
+    return e.page == page && e.age == age_ ? &e.physical : nullptr;
+  }
+  void insert(std::uint64_t page, std::uint64_t physical) noexcept {
+    entries_[page % entries_max] = {page, physical, age_};
+  }
+  void forget() noexcept { ++age_; }
+
+ private:
+  static constexpr std::size_t entries_max = 256;
+  struct entry {
+    std::uint64_t page = ~std::uint64_t{0}, physical = 0, age = 0;
+  };
+  entry entries_[entries_max];
+  std::uint64_t age_ = 1;
+};
+
+/// What a block of code is, as the word that its callback gets: its first address, and how many instructions it has.
+struct block_word {
+  static constexpr unsigned size_bits = 15;
+  static constexpr std::uint64_t ends_in_call = 1U << size_bits;  // its last instruction is a system call
+  static void* make(std::uint64_t address, std::size_t size, bool call) {
+    return reinterpret_cast<void*>((address << (size_bits + 1)) | (call ? ends_in_call : 0) | size);
+  }
+  explicit block_word(void* data) : word(reinterpret_cast<std::uint64_t>(data)) {}
+  [[nodiscard]] std::uint64_t instructions() const { return word & (ends_in_call - 1); }
+  [[nodiscard]] bool call() const { return (word & ends_in_call) != 0; }
+  [[nodiscard]] std::uint64_t address() const { return word >> (size_bits + 1); }
+  std::uint64_t word;
+};
+
+struct alignas(64) cpu_context {
+  recent_pages pages;
+  std::uint64_t last_block = 0;
+  bool in_kernel = true;
+};
+
+// Never destroyed: QEMU calls at_exit() after the destructors of its plugins, and its CPUs run on until then.
+session* the_session = nullptr;
+cpu_context* contexts = nullptr;
+
+void pause_a_little() {
+  const timespec t{0, 50000};
+  nanosleep(&t, nullptr);
+}
+
+/// The physical address of an access; false if it is a device's.
+bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
+  const qemu_plugin_hwaddr* const hw = qemu_plugin_get_hwaddr(info, address);
+  if (hw == nullptr || qemu_plugin_hwaddr_is_io(hw)) return false;
+  physical = qemu_plugin_hwaddr_phys_addr(hw);
+  return true;
+}
+
+template <who By, bool Locked>
+void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
+  memory_system* const model = the_session->model();
+  if (model == nullptr) return;
+  std::uint64_t physical = 0;
+  const std::uint64_t page = address >> page_bits, offset = address & ((1U << page_bits) - 1);
+  recent_pages& recent = contexts[vcpu].pages;
+  if (const std::uint64_t* const known = recent.find(page)) {
+    physical = *known | offset;
+  } else {
+    if (!physical_address(info, address, physical)) return;
+    if (physical >= the_session->map().addresses_end()) return;
+    recent.insert(page, physical & ~std::uint64_t{(1U << page_bits) - 1});
+  }
+  const access_kind kind = Locked                             ? access_kind::atomic
+                           : qemu_plugin_mem_is_store(info) ? access_kind::store
+                                                              : access_kind::load;
+  model->access(the_session->cpu(vcpu), address >> line_bits, physical >> line_bits, kind, By);
+}
+
+template <who By>
+void on_block(unsigned vcpu, void* data) {
+  cpu_context& context = contexts[vcpu];
+  const block_word block(data);
+  if (By == who::kernel) {
+    if (!context.in_kernel) {
+      const bool call = block_word(reinterpret_cast<void*>(context.last_block)).call();
+      the_session->enter_kernel(vcpu, call ? session::entry::system_call : session::entry::other, block.address());
+    }
+    if (block.word != context.last_block) context.pages.forget();
+    context.in_kernel = true;
+  } else if (context.in_kernel) {
+    context.in_kernel = false;
+    context.pages.forget();
+    the_session->leave_kernel(vcpu);
+  }
+  context.last_block = block.word;
+  the_session->run(vcpu, block.instructions(), By);
+}
+
+void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
+  std::uint64_t physical = 0;
+  if (!physical_address(info, address, physical)) return;
+  the_session->mark(vcpu, static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data)), address, physical);
+  if (the_session->failed()) {
+    the_session->write();
+    std::fprintf(stderr, "homing lab: calibration failed: %s\n", the_session->error().c_str());
+    _exit(97);  // the guest would go on for nothing, and QEMU offers a plugin no other way to end it
+  }
+}
+
+std::span<const std::uint8_t> code_of(const qemu_plugin_insn* insn) {
+  return {static_cast<const std::uint8_t*>(qemu_plugin_insn_data(insn)), qemu_plugin_insn_size(insn)};
+}
+
+void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
+  const std::size_t size = qemu_plugin_tb_n_insns(block);
+  const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
+  const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
+  const qemu_plugin_insn* const last = qemu_plugin_tb_get_insn(block, size - 1);
+  const bool call = is_system_call(code_of(last));
+  qemu_plugin_register_vcpu_tb_exec_cb(
+      block, kernel ? on_block<who::kernel> : on_block<who::program>, QEMU_PLUGIN_CB_NO_REGS,
+      block_word::make(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)), size, call));
+  for (std::size_t i = 0; i != size; ++i) {
+    qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
+    const auto code = code_of(insn);
+    const bool locked = is_locked(code);
+    qemu_plugin_vcpu_mem_cb_t callback = kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
+                                            : (locked ? on_access<who::program, true> : on_access<who::program, false>);
+    void* data = nullptr;
+    if (const auto operation = mark_of(code); operation && !kernel) {
+      callback = on_mark;
+      data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*operation));
+    }
+    qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, data);
+  }
+}
+
+void on_idle(qemu_plugin_id_t, unsigned vcpu) { the_session->idle(vcpu); }
+
+void at_exit(qemu_plugin_id_t, void*) { the_session->write(); }
+
+}  // namespace
+}  // namespace homing::lab::model
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
+  using namespace homing::lab::model;
+  try {
+    if (!info->system_emulation) throw machine_error("expected QEMU's system emulation (qemu-system-x86_64)");
+    the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
+    if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
+      throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
+                          std::to_string(info->system.smp_vcpus) + ", found " + std::to_string(the_session->of().cpus()));
+    }
+    contexts = new cpu_context[the_session->of().cpus()];
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "homing lab: %s\n", error.what());
+    return 1;
+  }
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  qemu_plugin_register_atexit_cb(id, at_exit, nullptr);
+  return 0;
+}

@@ -1,0 +1,142 @@
+#include "session.hpp"
+
+#include <homing/lab.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+namespace homing::lab::model {
+
+std::uint64_t kernel_entries::most_frequent() const {
+  const std::lock_guard guard(lock_);
+  const auto most = std::max_element(times_.begin(), times_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times_.end() ? 0 : most->first;
+}
+
+session::session(machine m, std::filesystem::path out, void (*pause)())
+    : machine_(std::move(m)), out_(std::move(out)),
+      ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))), map_(machine_),
+      model_(std::make_unique<memory_system>(machine_, map_)), clocks_(cpus_, pause), regions_(cpus_, clocks_) {
+  for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
+    cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
+                       model_->layout());
+  }
+}
+
+std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
+  std::filesystem::path machine_file, out;
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with("machine=")) {
+      machine_file = argument.substr(8);
+    } else if (argument.starts_with("out=")) {
+      out = argument.substr(4);
+    } else {
+      throw machine_error(argument + ": expected machine=FILE or out=FILE");
+    }
+  }
+  if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
+  if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
+  return std::make_unique<session>(read_machine(machine_file), out, pause);
+}
+
+void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
+  if (model() == nullptr) return;
+  cpu_state& cpu = cpus_[i];
+  if (!cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
+  cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
+  const ticks before = cpu.now();
+  cpu.advance_to(before + instructions * ticks_per_instruction_);
+  if (by == who::program) cpu.program.store(cpu.now(), std::memory_order_relaxed);
+  if (before >= cpu.next_check) {
+    cpu.next_check = before + check_every;
+    clocks_.check(cpu);
+  }
+}
+
+void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
+  // Relaxed: an address that is learnt late costs a few timer interrupts' time.
+  if (how == entry::other && model() == nullptr) entries_.note(address);
+  cpus_[i].timed = how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed);
+}
+
+void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical) {
+  const std::uint64_t sender = address & ~std::uint64_t{0xff};
+  const unsigned byte = address & 0xff;
+  switch (operation) {
+    case HOMING_LAB_LETTER: return letters_.add(sender, static_cast<char>(byte));
+    case HOMING_LAB_OPEN:
+    case HOMING_LAB_CLOSE: {
+      const std::string label = letters_.take(sender);
+      if (model() == nullptr) return;
+      cpus_[cpu].advance_to(std::max(cpus_[cpu].now(), cpus_[cpu].window.drained()));
+      if (operation == HOMING_LAB_OPEN) {
+        regions_.open(label);
+        clocks_.check(cpus_[cpu]);
+      } else if (regions_.close(label)) {
+        write_if_due();
+      }
+      return;
+    }
+    case HOMING_LAB_LEARN_PAGE:
+    case HOMING_LAB_CHECK_PAGE: return learn(operation, physical, byte);
+    case HOMING_LAB_CALIBRATED: return calibrated();
+    default: return;
+  }
+}
+
+void session::learn(unsigned operation, std::uint64_t physical, unsigned linux_node) {
+  const std::lock_guard guard(lock_);
+  if (calibration_.done || failed()) return;
+  if (operation == HOMING_LAB_LEARN_PAGE) {
+    ++calibration_.pages_learnt;
+    return map_.learn(physical, linux_node);
+  }
+  if (!map_.settled()) {
+    if (const std::string problem = map_.settle(); !problem.empty()) return fail(problem);
+  }
+  ++calibration_.pages_checked;
+  if (!map_.agrees(physical, linux_node)) {
+    fail("a page that Linux bound to its node " + std::to_string(linux_node) + " is not where that node's other pages are");
+  }
+}
+
+void session::calibrated() {
+  {
+    const std::lock_guard guard(lock_);
+    if (calibration_.done || failed()) return;
+    if (calibration_.pages_checked == 0) return fail("no page was checked; homing-lab-calibrate has not run to its end");
+    calibration_.done = true;
+    page_fault_.store(entries_.most_frequent(), std::memory_order_relaxed);
+  }
+  regions_.open("whole");
+  running_.store(model_.get(), std::memory_order_release);
+}
+
+void session::fail(std::string why) {
+  calibration_.error = std::move(why);
+  failed_.store(true, std::memory_order_relaxed);
+}
+
+std::string session::error() const {
+  const std::lock_guard guard(lock_);
+  return calibration_.error;
+}
+
+void session::write_if_due() {
+  const std::int64_t now = std::time(nullptr);
+  std::int64_t before = written_at_.load(std::memory_order_relaxed);
+  // Relaxed: who wins writes; nothing else hangs on it.
+  if (now != before && written_at_.compare_exchange_strong(before, now, std::memory_order_relaxed)) write();
+}
+
+void session::write() const {
+  const std::lock_guard guard(lock_);
+  const std::string problem = write_counts(
+      out_, counts_document(machine_, calibration_, map_, model(), regions_.totals()));
+  if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
+}
+
+}  // namespace homing::lab::model

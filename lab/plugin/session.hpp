@@ -1,0 +1,100 @@
+/// A run of the lab: calibration first, then the model, with the program's marks.
+///
+/// Threads: run(), mark() and idle() by each CPU's own thread, write() by any; model() is null until the calibration is
+///          through.
+/// Errors:  construction throws machine_error; later ones are kept in error().
+/// Source:  docs/design/0006-the-lab.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cpu.hpp"
+#include "machine.hpp"
+#include "memory_map.hpp"
+#include "memory_system.hpp"
+#include "output.hpp"
+#include "pacer.hpp"
+#include "regions.hpp"
+
+namespace homing::lab::model {
+
+/// Where the kernel was entered from the program without a system call, while the calibration touches new pages: mostly
+/// by page faults, which is how their entry's address becomes known.
+/// Threads: note() by any, most_frequent() by one.
+class kernel_entries {
+ public:
+  void note(std::uint64_t address) {
+    const std::lock_guard guard(lock_);
+    ++times_[address];
+  }
+  [[nodiscard]] std::uint64_t most_frequent() const;
+
+ private:
+  mutable std::mutex lock_;
+  std::map<std::uint64_t, std::uint64_t> times_;
+};
+
+class session {
+ public:
+  enum class entry : std::uint8_t { system_call, other };
+
+  session(machine m, std::filesystem::path out, void (*pause)());
+  /// "machine=FILE", "out=FILE".
+  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
+
+  [[nodiscard]] const machine& of() const { return machine_; }
+  [[nodiscard]] const memory_map& map() const { return map_; }
+  [[nodiscard]] cpu_state& cpu(unsigned i) { return cpus_[i]; }
+  /// Acquire, with mark(): who sees the model sees what it was made of.
+  [[nodiscard]] memory_system* model() const noexcept { return running_.load(std::memory_order_acquire); }
+
+  /// `instructions` are about to be run.
+  void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
+  /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
+  void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
+  /// A CPU goes back to a program, perhaps another one.
+  void leave_kernel(unsigned cpu) noexcept { cpus_[cpu].timed = true; }
+  void idle(unsigned cpu) noexcept { cpus_[cpu].running.store(false, std::memory_order_relaxed); }
+  /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
+  void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
+
+  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string error() const;
+  /// Writes counts.json; complains on stderr if that is not possible.
+  void write() const;
+
+ private:
+  static constexpr ticks check_every = 4096 * ticks_per_cycle;
+
+  void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
+  void calibrated();
+  void write_if_due();  // at most once a second of the host's
+  void fail(std::string why);
+
+  machine machine_;
+  std::filesystem::path out_;
+  ticks ticks_per_instruction_;
+  memory_map map_;
+  std::unique_ptr<memory_system> model_;
+  std::deque<cpu_state> cpus_;
+  pacer clocks_;
+  regions regions_;
+  letters letters_;
+  mutable std::mutex lock_;  // of calibration_, map_ until it is settled, and the file
+  calibration calibration_;
+  std::atomic<std::int64_t> written_at_{0};  // in seconds
+  std::atomic<memory_system*> running_{nullptr};
+  std::atomic<bool> failed_{false};
+  kernel_entries entries_;
+  std::atomic<std::uint64_t> page_fault_{0};
+};
+
+}  // namespace homing::lab::model

@@ -1,0 +1,160 @@
+"""Trust: probes with known answers give them, in every one of five runs. Method: one boot of a
+virtual machine a run, which runs all probes; what the plugin counted in each probe's region against
+the machine's own figures and against what the guest's kernel says (numa_maps). Nothing here depends
+on how fast the host is.
+
+usage: trust.py HOMING-LAB PROBES-FOLDER [--runs N]
+  HOMING-LAB: a `homing lab` program; PROBES-FOLDER: where the probes were built"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+# 1.5 MiB of L3 a node: the probes' 4 MiB a CPU are several times that.
+MACHINE, CACHE_SCALE = "westmere", 16
+SHARES = ("local_cache", "remote_cache", "local_dram", "remote_dram")
+TURNS = 8000   # so many that the threads' own coming and going does not show
+
+
+class Trust:
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.seen: dict[str, list[float]] = {}
+
+    def check(self, what: str, value: float, low: float, high: float) -> None:
+        self.seen.setdefault(what, []).append(value)
+        if not low <= value <= high:
+            self.problems.append(
+                f"{what}: expected {low:.6g} to {high:.6g}, found {value:.6g}")
+
+    def near(self, what: str, value: float, expected: float, tolerance: float) -> None:
+        self.check(what, value, expected * (1 - tolerance), expected * (1 + tolerance))
+
+    def table(self) -> None:
+        print(f"{'figure':44} {'least':>12} {'most':>12} {'spread':>8}")
+        for what, values in self.seen.items():
+            low, high = min(values), max(values)
+            middle = sorted(values)[len(values) // 2]
+            spread = f"{100 * (high - low) / middle:7.2f}%" if middle else "       -"
+            print(f"{what:44} {low:12.5g} {high:12.5g} {spread}")
+
+
+def lines(region: dict[str, Any]) -> int:
+    return sum(region[name] for name in SHARES)
+
+
+def share(region: dict[str, Any], *names: str) -> float:
+    return sum(region[name] for name in names) / max(1, lines(region))
+
+
+def gbs(region: dict[str, Any]) -> float:
+    """Bytes from memory in a nanosecond of virtual time: GB/s."""
+    return (region["local_dram"] + region["remote_dram"]) * 64 / region["virtual_ns"]
+
+
+def stream_bound(machine: dict[str, Any], pattern: str) -> float:
+    """What all CPUs together can have, by the machine's controllers and links."""
+    memory = {m["node"]: m["bandwidth_gbs"] for m in machine["memory"]}
+    nodes = sorted(memory)
+    if pattern == "local":
+        return sum(memory.values())
+    if pattern == "one":
+        return memory[nodes[0]]
+    ways = [(node, nodes[(i + 1) % len(nodes)]) for i, node in enumerate(nodes)]
+    pair = machine["pair_gbs"]
+    total = 0.0
+    for of, to in ways:
+        links = machine["routes"][of][to]
+        bounds = [memory[to], *(machine["links"][link]["gbs"] for link in links)]
+        if pair and pair[of][to]:
+            bounds.append(pair[of][to])
+        total += min(bounds)
+    return total
+
+
+def run_once(lab: str, probes: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the probes said and what the plugin counted, both by region."""
+    patterns = ("local", "next", "one", "interleaved")
+    words = [f"homing-lab-stream_nodes {pattern} 4" for pattern in patterns]
+    words += ["homing-lab-chase 0 0 16", "homing-lab-chase 0 1 16", "homing-lab-chase 2 0 16",
+              f"homing-lab-shared_line 0 1 {TURNS}", f"homing-lab-shared_line 2 2 {TURNS}"]
+    names = sorted({word.split()[0] for word in words})
+    files = [f"--file={probes / name}:/usr/bin/{name}" for name in names]
+    with tempfile.TemporaryDirectory(prefix="homing-lab-trust-") as folder:
+        command = [lab, "run", "--machine", MACHINE, "--cache-scale", str(CACHE_SCALE),
+                   "--timeout", "300", "--results", folder, *files,
+                   "--", "/bin/sh", "-c", "set -e; " + "; ".join(words)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=400)
+        if ended.returncode != 0:
+            sys.exit(f"{' '.join(command[:5])} ...: exit status {ended.returncode}\n"
+                     f"{ended.stderr[-3000:]}\n"
+                     "If QEMU or a Python package is missing: scripts/setup lab")
+        counted = json.loads((Path(folder) / "counts.json").read_text())
+    said = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    if not counted["calibrated"]:
+        sys.exit(f"not calibrated: {counted['calibration']['error']}")
+    return {s["region"]: s for s in said}, {r["label"]: r for r in counted["regions"]}
+
+
+def examine(trust: Trust, machine: dict[str, Any], said: dict[str, Any],
+            counted: dict[str, Any]) -> None:
+    for pattern, low, high in (("local", 0, 0.01), ("next", 0.99, 1), ("interleaved", 0.74, 0.76)):
+        region, kernel = counted[f"stream {pattern}"], said[f"stream {pattern}"]
+        trust.check(f"stream {pattern}: remote share",
+                    share(region, "remote_dram", "remote_cache"), low, high)
+        # What numa_maps says of the pages, and what the plugin counted of their lines.
+        near = kernel["near_lines"] / kernel["lines"]
+        trust.check(f"stream {pattern}: near share by kernel less by plugin",
+                    near - share(region, "local_dram"), -0.01, 0.01)
+    for pattern in ("local", "next", "one"):
+        trust.near(f"stream {pattern}: GB/s", gbs(counted[f"stream {pattern}"]),
+                   stream_bound(machine, pattern), 0.05)
+    for cpu_node, memory_node in ((0, 0), (0, 1), (2, 0)):
+        name = f"chase {cpu_node} {memory_node}"
+        region = counted[name]
+        trust.near(f"{name}: ns a load", region["virtual_ns"] / said[name]["loads"],
+                   machine["dram_ns"][cpu_node][memory_node], 0.02)
+        kind = "local_dram" if cpu_node == memory_node else "remote_dram"
+        trust.check(f"{name}: share of {kind}", share(region, kind), 0.98, 1)
+    across, inside = counted["turns 0 1"], counted["turns 2 2"]
+    trust.check("turns 0 1: lines of remote caches", across["remote_cache"],
+                0.9 * TURNS, 1.5 * TURNS)
+    trust.check("turns 0 1: share of remote caches", share(across, "remote_cache"), 0.9, 1)
+    trust.check("turns 2 2: share of local caches", share(inside, "local_cache"), 0.9, 1)
+    for label, region in counted.items():
+        trust.check(f"{label}: lines of no node", region["unplaced"], 0, 0.001 * region["loads"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lab")
+    parser.add_argument("probes", type=Path)
+    parser.add_argument("--runs", type=int, default=5)
+    arguments = parser.parse_args()
+    if not Path(arguments.lab).exists():
+        sys.exit(f"{arguments.lab}: expected the program of `homing lab`")
+    shape = subprocess.run([arguments.lab, "export", MACHINE, "--json"], capture_output=True,
+                           text=True)
+    if shape.returncode != 0:
+        sys.exit(f"{arguments.lab} export {MACHINE}: {shape.stderr}\n"
+                 "If something is missing: scripts/setup lab")
+    machine = json.loads(shape.stdout)
+    trust = Trust()
+    for _ in range(arguments.runs):
+        examine(trust, machine, *run_once(arguments.lab, arguments.probes))
+    print(f"{arguments.runs} runs on {MACHINE}, caches divided by {CACHE_SCALE}; "
+          "modelled, not measured")
+    trust.table()
+    for problem in trust.problems:
+        print(problem)
+    sys.exit(1 if trust.problems else 0)
+
+
+main()

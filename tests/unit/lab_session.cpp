@@ -1,0 +1,214 @@
+// A run as the plugin sees it: calibration, marks, regions, clocks and the file. Method: the marks' operations by
+// hand, on a made-up machine; the marks themselves by the bytes that the compiler made of <homing/lab.hpp>.
+#include <homing/lab.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "lab_machine_text.hpp"
+#include "marker.hpp"
+#include "session.hpp"
+
+namespace {
+
+using namespace homing::lab::model;
+
+int pauses = 0;
+void count_pause() { ++pauses; }
+
+struct LabSession : testing::Test {
+  LabSession() : out(testing::TempDir() + "homing_lab_counts.json"), run(lab_test::machine(), out, count_pause) {}
+  ~LabSession() override { std::filesystem::remove(out); }
+
+  void page(unsigned operation, std::uint64_t mib, unsigned linux_node) {
+    run.mark(0, operation, 0x7000 + linux_node, (mib << 20) + 0x1000);
+  }
+  void calibrate() {
+    page(HOMING_LAB_LEARN_PAGE, 0, 0);
+    page(HOMING_LAB_LEARN_PAGE, 2, 1);
+    page(HOMING_LAB_CHECK_PAGE, 2, 1);
+    run.mark(0, HOMING_LAB_CALIBRATED, 0x7000, 0);
+  }
+  void say(unsigned cpu, unsigned operation, const std::string& label, std::uint64_t stack = 0x5500) {
+    for (const char letter : label) run.mark(cpu, HOMING_LAB_LETTER, stack + static_cast<unsigned char>(letter), 0);
+    run.mark(cpu, operation, stack, 0);
+  }
+  nlohmann::json written() {
+    run.write();
+    std::ifstream in(out);
+    return nlohmann::json::parse(in);
+  }
+
+  std::filesystem::path out;
+  session run;
+};
+
+TEST_F(LabSession, NothingIsCountedBeforeTheCalibration) {
+  EXPECT_EQ(run.model(), nullptr);
+  run.run(0, 1000, who::program);
+  const auto json = written();
+  EXPECT_FALSE(json["calibrated"].get<bool>());
+  EXPECT_TRUE(json["regions"].empty());
+}
+
+TEST_F(LabSession, CalibrationFindsTheNodes) {
+  calibrate();
+  ASSERT_NE(run.model(), nullptr);
+  EXPECT_EQ(run.map().node_of(0x100), 0U);
+  EXPECT_EQ(run.map().node_of(2 << 20), 1U);
+  EXPECT_EQ(run.map().node_of(1 << 20), memory_map::unknown);
+  const auto json = written();
+  EXPECT_TRUE(json["calibrated"].get<bool>());
+  EXPECT_EQ(json["regions"][0]["label"], "whole");
+}
+
+TEST_F(LabSession, AnotherLayoutOfAddressesIsFoundToo) {
+  page(HOMING_LAB_LEARN_PAGE, 0, 1);  // and Linux numbers the nodes otherwise
+  page(HOMING_LAB_LEARN_PAGE, 1, 0);
+  page(HOMING_LAB_CHECK_PAGE, 1, 0);
+  EXPECT_FALSE(run.failed()) << run.error();
+  EXPECT_EQ(run.map().node_of(1 << 20), 1U);
+  EXPECT_EQ(run.map().blocks()[0].linux_node, 1U);
+}
+
+TEST_F(LabSession, AWrongPageEndsTheCalibration) {
+  page(HOMING_LAB_LEARN_PAGE, 0, 0);
+  page(HOMING_LAB_LEARN_PAGE, 2, 1);
+  page(HOMING_LAB_CHECK_PAGE, 0, 1);
+  EXPECT_TRUE(run.failed());
+  EXPECT_NE(run.error().find("node 1"), std::string::npos);
+  EXPECT_EQ(written()["calibration"]["error"], run.error());
+}
+
+TEST_F(LabSession, PagesThatFitNoLayoutEndTheCalibration) {
+  page(HOMING_LAB_LEARN_PAGE, 0, 0);
+  page(HOMING_LAB_LEARN_PAGE, 9, 1);
+  page(HOMING_LAB_CHECK_PAGE, 0, 0);
+  EXPECT_NE(run.error().find("is in no node's memory"), std::string::npos);
+}
+
+TEST_F(LabSession, ACalibrationWithoutChecksIsNone) {
+  page(HOMING_LAB_LEARN_PAGE, 0, 0);
+  run.mark(0, HOMING_LAB_CALIBRATED, 0x7000, 0);
+  EXPECT_TRUE(run.failed());
+}
+
+TEST_F(LabSession, RegionsCountWhatHappensInside) {
+  calibrate();
+  run.run(0, 100, who::program);
+  say(0, HOMING_LAB_OPEN, "solve");
+  run.run(0, 1000, who::program);
+  run.run(1, 50, who::kernel);
+  say(0, HOMING_LAB_CLOSE, "solve");
+  run.run(0, 100, who::program);
+  const auto region = written()["regions"][1];
+  EXPECT_EQ(region["label"], "solve");
+  EXPECT_EQ(region["entries"], 1);
+  EXPECT_EQ(region["instructions"], 1000);
+  EXPECT_EQ(region["kernel"]["instructions"], 50);
+  EXPECT_EQ(region["virtual_ns"], 1000);
+  EXPECT_EQ(region["cpus"][0]["virtual_ns"], 1000);
+}
+
+TEST_F(LabSession, ARegionIsOpenFromTheFirstBeginToTheLastEnd) {
+  calibrate();
+  say(0, HOMING_LAB_OPEN, "all");
+  say(1, HOMING_LAB_OPEN, "all");
+  say(0, HOMING_LAB_CLOSE, "all");
+  run.run(1, 10, who::program);
+  say(1, HOMING_LAB_CLOSE, "all");
+  run.run(1, 10, who::program);
+  say(1, HOMING_LAB_CLOSE, "all");  // not open: nothing
+  const auto region = written()["regions"][1];
+  EXPECT_EQ(region["entries"], 1);
+  EXPECT_EQ(region["instructions"], 10);
+}
+
+TEST_F(LabSession, LettersOfTwoThreadsDoNotMix) {
+  calibrate();
+  run.mark(0, HOMING_LAB_LETTER, 0x100 + 'a', 0);
+  run.mark(0, HOMING_LAB_LETTER, 0x200 + 'x', 0);
+  run.mark(1, HOMING_LAB_LETTER, 0x100 + 'b', 0);  // the thread has moved
+  run.mark(1, HOMING_LAB_OPEN, 0x100, 0);
+  run.mark(0, HOMING_LAB_OPEN, 0x200, 0);
+  const auto json = written();
+  EXPECT_EQ(json["regions"][1]["label"], "ab");
+  EXPECT_EQ(json["regions"][2]["label"], "x");
+}
+
+TEST_F(LabSession, WhoIsFarAheadWaitsAWhile) {
+  calibrate();
+  run.run(0, 1, who::program);
+  pauses = 0;
+  for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);  // CPU 0 runs, and gets nowhere
+  EXPECT_GT(pauses, 0);
+  EXPECT_LE(pauses, 20 * static_cast<int>(pacer::pauses_max));
+  pauses = 0;
+  run.idle(0);
+  for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);
+  EXPECT_EQ(pauses, 0);
+  run.run(0, 1, who::program);  // it wakes where the others are
+  EXPECT_GE(run.cpu(0).now(), 195000 * ticks_per_cycle);
+}
+
+TEST_F(LabSession, InterruptsTakeNoTime) {
+  run.enter_kernel(0, session::entry::other, 0xaa);
+  run.enter_kernel(0, session::entry::other, 0xaa);
+  run.enter_kernel(0, session::entry::other, 0xbb);
+  calibrate();
+  const auto time_of = [&](session::entry how, std::uint64_t address) {
+    const ticks before = run.cpu(0).now();
+    run.enter_kernel(0, how, address);
+    run.run(0, 10, who::kernel);
+    run.leave_kernel(0);
+    return (run.cpu(0).now() - before) / ticks_per_cycle;
+  };
+  EXPECT_EQ(time_of(session::entry::system_call, 0xcc), 10U);
+  EXPECT_EQ(time_of(session::entry::other, 0xaa), 10U);  // what came most often: page faults
+  EXPECT_EQ(time_of(session::entry::other, 0xbb), 0U);
+}
+
+TEST(LabArguments, AreNamedWhenWrong) {
+  const auto complaint = [](const std::vector<std::string>& arguments) -> std::string {
+    try {
+      session::from_arguments(arguments, count_pause);
+      return "";
+    } catch (const machine_error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(complaint({}).find("machine=FILE"), std::string::npos);
+  EXPECT_NE(complaint({"quantum=3"}).find("quantum=3"), std::string::npos);
+  EXPECT_NE(complaint({"machine=/nowhere.json", "out=x"}).find("/nowhere.json"), std::string::npos);
+}
+
+TEST(LabMark, IsWhatTheCompilerMakesOfIt) {
+  // On this machine a mark is a load; it must neither fault nor change anything.
+  homing::lab::region region("a label of this test");
+  const std::uint8_t open[] = {0x0f, 0xb6, 0x80, HOMING_LAB_OPEN, 0x48, 0x4f, 0x1a};
+  EXPECT_EQ(mark_of(open), HOMING_LAB_OPEN);
+  // Somewhere in this function is that instruction.
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  const std::string code{std::istreambuf_iterator<char>(self), {}};
+  EXPECT_NE(code.find(std::string(reinterpret_cast<const char*>(open), sizeof open)), std::string::npos);
+}
+
+TEST(LabMark, OtherInstructionsAreNot) {
+  const std::uint8_t other[] = {0x0f, 0xb6, 0x80, 99, 0x48, 0x4f, 0x1a}, short_one[] = {0x0f, 0xb6, 0x80};
+  EXPECT_FALSE(mark_of(other));
+  EXPECT_FALSE(mark_of(short_one));
+  const std::uint8_t lock_add[] = {0xf0, 0x48, 0x01, 0x07}, exchange[] = {0x87, 0x07}, swap[] = {0x87, 0xc1},
+                     load[] = {0x48, 0x8b, 0x07}, call[] = {0x0f, 0x05};
+  EXPECT_TRUE(is_locked(lock_add));
+  EXPECT_TRUE(is_locked(exchange));
+  EXPECT_FALSE(is_locked(swap));
+  EXPECT_FALSE(is_locked(load));
+  EXPECT_TRUE(is_system_call(call));
+  EXPECT_FALSE(is_system_call(swap));
+}
+
+}  // namespace
