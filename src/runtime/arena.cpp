@@ -189,10 +189,7 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
 }
 
-bool arena::has_common_work(isolation_tag isolation) noexcept {
-  if (!resumed.empty()) {
-    return true;
-  }
+bool arena::has_common_task(isolation_tag isolation) noexcept {
   if (isolation == no_isolation) {
     return !unaddressed.empty() || !critical.empty();
   }
@@ -213,8 +210,14 @@ bool arena::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsig
   });
 }
 
+bool arena::has_common_work(isolation_tag isolation) noexcept { return !resumed.empty() || has_common_task(isolation); }
+
 bool arena::has_work(isolation_tag isolation, unsigned by_domain) noexcept {
-  if (has_common_work(isolation)) {
+  return !resumed.empty() || has_task(isolation, by_domain);
+}
+
+bool arena::has_task(isolation_tag isolation, unsigned by_domain) noexcept {
+  if (has_common_task(isolation)) {
     return true;
   }
   const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };

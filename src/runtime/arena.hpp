@@ -142,6 +142,8 @@ class arena {
 
   /// True if a task is there that a thread with this isolation could take: one of that domain, or some thread.
   [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept;
+  /// The same without stacks that may go on.
+  [[nodiscard]] bool has_task(isolation_tag isolation, unsigned by_domain) noexcept;
   static constexpr unsigned anybody = ~0U;
 
   /// Bookkeeping of threads that look for work (isolated ones are not counted: they may not take what comes).
@@ -260,6 +262,7 @@ class arena {
   void call_allotted(isolation_tag isolation, unsigned home, reach who) noexcept;
   [[gnu::noinline]] void new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
   [[nodiscard]] bool has_common_work(isolation_tag isolation) noexcept;
+  [[nodiscard]] bool has_common_task(isolation_tag isolation) noexcept;
   [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>

@@ -93,7 +93,7 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noex
     sleeper* left = nullptr;  // a stack that has no thread: only if no thread will do, and not for another stack's sake
     for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
       if (s->point != nullptr) {
-        left = isolation != any_isolation && may_take(*s) ? s : left;
+        left = isolation != any_isolation && may_take(*s) && has_task(s->isolation, anybody) ? s : left;  // [U8]
       } else if (may_take(*s) && (best == nullptr || (s->thread->domain == home && best->thread->domain != home))) {
         best = s;
       }

@@ -24,11 +24,11 @@ void leave_waiting(suspend_point& left, const wait_context& wait) {
   waiting_threads.add(left.waiting);
   sync::heavy_fence();  // [S1] listed before the last look
   const bool over = !arena_access::is_waited_for(wait);
-  const bool has_work = a.has_work(isolation, arena::anybody);
+  const bool has_task = a.has_task(isolation, arena::anybody);  // stacks are taken by threads, never by a stack [U8]
   auto held = state::held;
   if (over || !left.call_is.compare_exchange_strong(held, state::open, sync::acq_rel, sync::acquire)) {
     resume(left);  // somebody called while we held it, or would have, had it been listed
-  } else if (has_work) {
+  } else if (has_task) {
     a.call_for_work_left(isolation, left.disp->thread != nullptr ? left.disp->thread->domain : 0);
   }
   a.drop_reference();

@@ -65,4 +65,58 @@ TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolati
   }
 }
 
+/// One thread, and three stacks of it that wait for what its own stack will do, which may go on: the three must not take each
+/// other in turn for ever. [U8]
+TEST(suspend, stacks_that_wait_let_the_threads_own_stack_go_on) {
+  constexpr int rounds = 100;
+  constexpr int stacks = 3;
+  for (int round = 0; round < rounds; ++round) {
+    tbb::task_arena arena(2, 2);
+    tbb::detail::d1::wait_context waits[stacks] = {{1}, {1}, {1}};
+    tbb::task::suspend_point points[stacks] = {};
+    tbb::task::suspend_point own{};
+    std::atomic<int> suspended{0};
+    std::atomic<bool> all_resumed{false};
+    std::atomic<bool> own_resumed{false};
+    std::atomic<bool> over{false};
+    const auto suspend_at = [&](tbb::task::suspend_point& at) {
+      tbb::task::suspend([&](tbb::task::suspend_point p) {
+        at = p;
+        ++suspended;
+      });
+    };
+    std::thread inside([&] {
+      arena.execute([&] {
+        tbb::task_group group;
+        for (int i = 0; i < stacks; ++i) {
+          group.run([&, i] {
+            suspend_at(points[i]);
+            await("the resumption of all", [&] { return all_resumed.load(); });
+            if (!own_resumed.exchange(true)) {
+              tbb::task::resume(own);
+            }
+            tbb::task_group_context context;
+            tbb::detail::d1::wait(waits[i], context);
+          });
+        }
+        group.run([&] {  // the first to run, and on the thread's own stack
+          suspend_at(own);
+          for (auto& wait : waits) {
+            wait.release();
+          }
+        });
+        group.wait();
+      });
+      over = true;
+    });
+    await("all to be suspended", [&] { return suspended.load() == stacks + 1; });
+    for (auto& point : points) {
+      tbb::task::resume(point);
+    }
+    all_resumed = true;
+    await("the end of all", [&] { return over.load(); });
+    inside.join();
+  }
+}
+
 }  // namespace
