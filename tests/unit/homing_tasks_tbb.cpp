@@ -155,7 +155,7 @@ TEST(tasks, groups_run_all_and_rethrow_and_cancel) {
     group.run(on(1U), [&] { group.cancel(); });
     EXPECT_EQ(group.wait(), tbb::task_group_status::canceled);
     EXPECT_EQ(group.run_and_wait([] {}), tbb::task_group_status::complete);
-    auto shared = std::make_shared<int>(0);
+    auto shared = std::make_shared<std::atomic<int>>(0);
     {
       homing::task_group left_alone;
       for (unsigned i = 0; i < 100; ++i) left_alone.run(on(i % domains), [shared] { ++*shared; });
