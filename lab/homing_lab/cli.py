@@ -13,6 +13,7 @@ import typer
 from . import counts, draw, hand_over, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
+from .report.command import report as report_runs
 from .run import Options, Report, run as run_machine, tell
 from .session import Streams
 from .terminal import Terminal
@@ -148,6 +149,9 @@ def run(
     elif report.counted:
         counts.print_table(report.counted, report.machine.name)
     raise typer.Exit(report.outcome.status)
+
+
+app.command("report")(report_runs)
 
 
 @app.command()
