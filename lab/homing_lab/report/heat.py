@@ -7,6 +7,7 @@ from html import escape
 
 from ..keys import Matrix
 from . import charts
+from .html import mark
 
 # From pale to full; all between stand out from a dark and from a light card.
 PALETTES = {
@@ -14,7 +15,7 @@ PALETTES = {
     "orange": ((253, 228, 204), (166, 54, 3)),
     "grey": ((232, 234, 237), (87, 96, 106)),
 }
-CELL_WIDTH, CELL_HEIGHT = 62.0, 38.0
+CELL_WIDTH, CELL_HEIGHT, HEAD = 62.0, 38.0, 50.0
 
 
 @dataclass
@@ -29,10 +30,14 @@ class Heat:
     palette: str = "blue"
     remarks: list[list[str]] = field(default_factory=list)  # smaller, below
     note: str = ""
+    most: float = 0  # what the full colour stands for; maps side by side have one
 
-    @property
-    def most(self) -> float:
-        return max((max(row, default=0) for row in self.values), default=0)
+    def __post_init__(self) -> None:
+        self.most = self.most or greatest(self.values)
+
+
+def greatest(values: Matrix) -> float:
+    return max((max(row, default=0) for row in values), default=0)
 
 
 def _linear(part: int) -> float:
@@ -75,12 +80,13 @@ def html(heat: Heat) -> str:
             )
         rows.append(f'<tr><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>')
     kind = "heat small" if _short(heat.texts) and not heat.remarks else "heat"
-    note = f'<span class="note">{escape(heat.note)}</span>' if heat.note else ""
+    axes = f"row: {heat.row_word}, column: {heat.column_word}"
+    note = f" {mark(heat.note)}" if heat.note else ""
+    note += f'<span class="note">{escape(axes)}</span>'
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(heat.title)}">'
         f'<table class="{kind}"><caption>{escape(heat.title)}{note}</caption>'
-        f'<thead><tr><th scope="col" class="corner"><span>{escape(heat.row_word)}</span> '
-        f"<span>{escape(heat.column_word)}</span></th>{head}</tr></thead>"
+        f"<thead><tr><td></td>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -88,12 +94,12 @@ def html(heat: Heat) -> str:
 def svg(heat: Heat) -> tuple[str, float, float]:
     """The drawing, its width and its height."""
     left = 12 + max([len(name) for name in heat.rows] + [4]) * charts.LETTER
-    title = f"{heat.title}; row: {heat.row_word}, column: {heat.column_word}"
-    out = [charts.text(2, 11, title, "c-ink c-strong")]
+    axes = f"row: {heat.row_word}, column: {heat.column_word}"
+    out = [charts.text(2, 11, heat.title, "c-ink c-strong"), charts.text(2, 25, axes, "c-dim")]
     for c, name in enumerate(heat.columns):
-        out.append(charts.text(left + (c + 0.5) * CELL_WIDTH, 30, name, "c-ink c-mid"))
+        out.append(charts.text(left + (c + 0.5) * CELL_WIDTH, 44, name, "c-ink c-mid"))
     for r, name in enumerate(heat.rows):
-        y = 36 + r * CELL_HEIGHT
+        y = HEAD + r * CELL_HEIGHT
         out.append(charts.text(left - 8, y + CELL_HEIGHT / 2 + 3, name, "c-ink c-end"))
         for c, value in enumerate(heat.values[r]):
             back, ink = _colours(heat, value)
@@ -109,5 +115,5 @@ def svg(heat: Heat) -> tuple[str, float, float]:
                         f'<text x="{x + CELL_WIDTH / 2:.1f}" y="{y + down:.1f}" '
                         f'class="c-text c-mid" fill="{ink}">{escape(said)}</text>'
                     )
-    width = max(left + len(heat.columns) * CELL_WIDTH, 2 + len(title) * (charts.LETTER + 0.4))
-    return "\n".join(out), width, 36 + len(heat.rows) * CELL_HEIGHT
+    width = max(left + len(heat.columns) * CELL_WIDTH, 2 + len(axes) * charts.LETTER)
+    return "\n".join(out), width, HEAD + len(heat.rows) * CELL_HEIGHT

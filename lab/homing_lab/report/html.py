@@ -8,7 +8,7 @@ from html import escape
 from . import words
 from .figures import Figure
 
-__all__ = ["cell", "data", "escape", "figure", "legend", "listing", "table"]
+__all__ = ["cell", "data", "escape", "figure", "legend", "listing", "mark", "table"]
 
 
 def data(value: float, said: str) -> str:
@@ -20,9 +20,8 @@ def data(value: float, said: str) -> str:
 def figure(of: Figure | None, say: Callable[[float], str], remark: str = "") -> str:
     if of is None:
         return "-"
-    apart = words.ends(of, say)
-    small = "; ".join(filter(None, (remark, apart)))
-    return data(of.mean, say(of.mean)) + (f"<small>{escape(small)}</small>" if small else "")
+    small = "".join(f"<small>{escape(s)}</small>" for s in (remark, words.ends(of, say)) if s)
+    return data(of.mean, say(of.mean)) + small
 
 
 def cell(column: str, content: str, kind: str = "") -> str:
@@ -30,7 +29,9 @@ def cell(column: str, content: str, kind: str = "") -> str:
     return f'<td role="cell" data-name="{escape(column)}"{classes}><span>{content}</span></td>'
 
 
-def table(caption: str, columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
+def table(
+    caption: str, columns: list[str], rows: list[tuple[str, list[str]]], kind: str = ""
+) -> str:
     """Cells are HTML. Roles are spelt out, for blocks instead of rows would take them away."""
     head = "".join(
         f'<th role="columnheader" scope="col">{escape(column)}</th>' for column in columns
@@ -43,7 +44,7 @@ def table(caption: str, columns: list[str], rows: list[tuple[str, list[str]]]) -
     )
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}">'
-        f'<table class="figures cards" role="table"><caption>{escape(caption)}</caption>'
+        f'<table class="figures cards {kind}" role="table"><caption>{escape(caption)}</caption>'
         f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
         f'<tbody role="rowgroup">{body}</tbody></table></div>'
     )
@@ -55,6 +56,12 @@ def legend() -> str:
         for kind in words.STACK
     )
     return f'<ul class="legend" aria-label="colours, from the bottom up">{items}</ul>'
+
+
+def mark(origin: str) -> str:
+    """Where a figure is from; what nobody published stands out."""
+    kind = "mark" if origin.startswith("assumed") else "dim"
+    return f'<span class="{kind}">{escape(origin)}</span>'
 
 
 def listing(items: list[str], kind: str = "plain") -> str:

@@ -25,7 +25,7 @@ def _boxes(machine: Machine) -> str:
 
 
 def _list(title: str, items: list[str], note: str = "") -> str:
-    said = f' <span class="note">{escape(note)}</span>' if note else ""
+    said = f" {html.mark(note)}" if note else ""
     return f"<h3>{escape(title)}{said}</h3>{html.listing(items, 'plain columns')}" if items else ""
 
 
@@ -45,9 +45,10 @@ def _known(machine: Machine) -> str:
     maps = "".join(f"<div>{heat.html(one)}</div>" for one in matrices.of_machine(machine))
     assumed = [f"{path}: {how}" for path, how in machine.assumed.items()]
     sources = [f"{path}: {said}" for path, said in machine.sources.items()]
+    nodes = f"{len(machine.nodes)} node{'s' if len(machine.nodes) > 1 else ''}"
     return (
-        f"<p>{escape(machine.title)}, a virtual machine of {len(machine.nodes)} nodes and "
-        f'{machine.cpu_count} CPUs; <span class="dim">after {escape(machine.source)}.</span></p>'
+        f"<p>{escape(machine.title)}; a virtual machine of {nodes} and {machine.cpu_count} CPUs. "
+        f'<span class="dim">Source: {escape(machine.source)}.</span></p>'
         + _boxes(machine)
         + f'<p>{escape(core[0].upper() + core[1:])}. <span class="dim">{escape(origins)}.</span></p>'
         + f'<div class="heats">{maps}</div>'

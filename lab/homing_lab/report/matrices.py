@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..keys import Matrix
 from ..machine import Machine
 from . import words
-from .figures import Column
-from .heat import Heat
+from .figures import Column, Region
+from .heat import Heat, greatest
 from .runs import MATRICES
 
 PALETTE = {"dram": "blue", "cache": "orange", "local_cache": "grey"}
@@ -19,7 +19,12 @@ def rows_with_cpus(machine: Machine | None, size: int) -> list[int]:
     return list(range(size))
 
 
-def of_column(column: Column, machine: Machine | None) -> list[Heat]:
+def most_of(region: Region) -> float:
+    """The greatest figure of all matrices of a region, so that one colour means one number."""
+    return max(greatest(column.matrices[key]) for column in region.there for key in MATRICES)
+
+
+def of_column(column: Column, machine: Machine | None, most: float) -> list[Heat]:
     """Those with a line in them."""
     result = []
     for key in MATRICES:
@@ -41,6 +46,7 @@ def of_column(column: Column, machine: Machine | None) -> list[Heat]:
                 [[words.rounded(value) for value in row] for row in values],
                 PALETTE[key],
                 [_remarks(row) for row in values],
+                most=most,
             )
         )
     return result

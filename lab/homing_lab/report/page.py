@@ -68,7 +68,7 @@ def _runs(report: Report) -> str:
             )
         )
     columns = ["run", "program", "machine", "settings", "times", "exit status"]
-    return html.table("What ran", columns, rows)
+    return html.table("What ran", columns, rows, "texts")
 
 
 def _remote(column: Column | None) -> str:
@@ -110,17 +110,15 @@ def _breakdown(region: Region) -> str:
 
 
 def _time(region: Region, first: str) -> str:
-    rows = [
-        (
-            column.label,
-            [
-                html.figure(column.virtual_ns, words.duration),
-                html.figure(column.ratio, words.times),
-            ],
-        )
-        for column in region.there
-    ]
-    return html.table("Virtual time", ["run", "virtual time", f"to {first}"], rows)
+    several = len(region.columns) > 1
+    rows = []
+    for column in region.there:
+        cells = [html.figure(column.virtual_ns, words.duration)]
+        if several:
+            cells.append(html.figure(column.ratio, words.times))
+        rows.append((column.label, cells))
+    columns = ["run", "virtual time", f"to {first}"]
+    return html.table("Virtual time", columns[: 2 + several], rows)
 
 
 def _more(region: Region) -> str:
@@ -148,10 +146,11 @@ def _more(region: Region) -> str:
 
 def _matrices(report: Report, region: Region) -> str:
     out = []
+    most = matrices.most_of(region)
     for column, group in zip(region.columns, report.groups, strict=True):
         if column is None:
             continue
-        heats = matrices.of_column(column, group.runs[0].machine)
+        heats = matrices.of_column(column, group.runs[0].machine, most)
         maps = "".join(f"<div>{heat.html(one)}</div>" for one in heats)
         name = f": {escape(column.label)}" if len(report.groups) > 1 else ""
         out.append(

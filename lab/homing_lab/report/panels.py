@@ -65,7 +65,7 @@ def _shares(region: Region) -> Chart:
 
 
 def _time(region: Region, first: str) -> Chart:
-    has_base = all(column.ratio for column in region.there)
+    has_base = len(region.columns) > 1 and all(column.ratio for column in region.there)
     bars = []
     for column in region.there:
         value = column.ratio if has_base and column.ratio else column.virtual_ns
@@ -85,7 +85,7 @@ def _time(region: Region, first: str) -> Chart:
     return Chart(
         title,
         bars,
-        [(tick, f"{tick:g}" if has_base else words.duration(tick)) for tick in ticks],
+        [(tick, f"{tick:g}\u00d7" if has_base else words.duration(tick)) for tick in ticks],
         " ".join(
             f"{c.label}: {words.duration(c.virtual_ns.mean)}"
             + (f", {words.times(c.ratio.mean)}." if c.ratio else ".")

@@ -16,7 +16,7 @@ MODELLED = [
     "A region's virtual time is that of the farthest clock at its end less that at its beginning.",
     "Where pages are, what system calls answer, and which CPU runs a thread is the kernel's own.",
 ]
-WAITS_SHARE = 0.05  # of the paced waits, given up: beyond, clocks may have been far apart
+WAITS_SHARE = 0.1  # of the paced waits, given up: beyond, clocks may have been far apart
 
 
 def _all(report: Report, key: str) -> list[str]:

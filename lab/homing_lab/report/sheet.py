@@ -49,8 +49,9 @@ def _charts(sheet: Sheet, report: Report, region: Region) -> None:
 
 
 def _heats(sheet: Sheet, report: Report, region: Region) -> None:
+    most = matrices.most_of(region)
     for column, group in zip(region.columns, report.groups, strict=True):
-        heats = matrices.of_column(column, group.runs[0].machine) if column else []
+        heats = matrices.of_column(column, group.runs[0].machine, most) if column else []
         if column is None or not heats:
             continue
         if len(report.groups) > 1:

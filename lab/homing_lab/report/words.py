@@ -17,7 +17,7 @@ STACK = ("local_cache", "local_dram", "remote_cache", "remote_dram")
 MATRIX_NAMES = {
     "dram": ("From memory", "home of the line"),
     "cache": ("From another node's cache", "node that had it"),
-    "local_cache": ("From a cache of the own node", "home of the line"),
+    "local_cache": ("From a cache of its own node", "home of the line"),
 }
 
 
@@ -49,9 +49,10 @@ def duration(ns: float) -> str:
 
 
 def times(ratio: float | None) -> str:
-    return "-" if ratio is None else f"{ratio:.3g} x" if ratio < 1000 else f"{ratio:,.0f} x"
+    return "-" if ratio is None else f"{ratio:,.{2 if ratio < 100 else 0}f}\u00d7"
 
 
 def ends(figure: Figure, say: Callable[[float], str]) -> str:
-    """How far the runs of a label are apart; nothing if there is but one."""
-    return f"{say(figure.least)} to {say(figure.most)}" if figure.varies else ""
+    """How far the runs of a label are apart; nothing if there is but one, or none can see it."""
+    least, most = say(figure.least), say(figure.most)
+    return f"{least} to {most}" if least != most else ""
