@@ -1,4 +1,4 @@
-"""lab-run.json: what was run, beside the counts in the folder of --results, so that a report can say it."""
+"""lab-run.json: what was run, beside the counts in the folder of --results, for reports."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Bars as SVG: stacked or single, upright while their names fit, lying if not.
 
-Each is drawn for a phone's width, where its letters are as large as the text around it, and grows a little
-on a wide screen.
+Each is drawn for a phone's width, where its letters are as large as the text around it, and grows
+a little on a wide screen.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from html import escape
 
 WIDTH = 340.0
 LEFT, RIGHT, TOP, PLOT = 46.0, 6.0, 22.0, 190.0
-LETTER = 5.9  # width of one at 10.5 px, generously
-NAME_LINES_MAX = 3
+LETTER = 6.1  # width of one at 10.5 px, generously
+SLOT_MIN = 46.0  # of an upright bar, so that the figure above it fits
+NAME_LINES_MAX = 4
 
 # One palette for both cards: each colour stands out from either (3 to 1), and letters from it
 # (4.5 to 1). What is local is blue, what is remote is brown; DRAM is darker than a cache.
@@ -33,7 +34,8 @@ STYLE = """
 .c-mid{text-anchor:middle}.c-end{text-anchor:end}.c-strong{font-weight:600}
 .c-on-dark{fill:#fff}.c-on-light{fill:#000}
 @media (prefers-color-scheme:dark){
-.c-ink{fill:#f0f6fc}.c-dim{fill:#9198a1}.c-card{fill:#0d1117}.c-axis{stroke:#9198a1}.c-ends{stroke:#f0f6fc}
+.c-ink{fill:#f0f6fc}.c-dim{fill:#9198a1}.c-card{fill:#0d1117}.c-axis{stroke:#9198a1}
+.c-ends{stroke:#f0f6fc}
 }
 @media print{
 .c-ink{fill:#000}.c-dim{fill:#444}.c-card{fill:#fff}.c-axis{stroke:#444}.c-ends{stroke:#000}
@@ -85,8 +87,28 @@ def nice_ticks(most: float, count: int = 4) -> list[float]:
     return [n * step for n in range(math.ceil(most / step - 1e-9) + 1)]
 
 
-def wrap(name: str, letters: int) -> list[str]:
-    """A name in lines, broken after spaces and signs where it can be."""
+def width_of(said: str) -> float:
+    """At 10.5 px, in whatever sans-serif there is: rather too much."""
+
+    def one(letter: str) -> float:
+        if letter in "mwMW@%" or ord(letter) > 0x2E7F:
+            return 11.0
+        return 7.6 if letter.isupper() or letter in "#&<>=+~" else LETTER
+
+    return sum(map(one, said))
+
+
+def cut(said: str, width: float) -> str:
+    """As much of it as fits, and a sign that there is more."""
+    if width_of(said) <= width:
+        return said
+    while said and width_of(said + "\u2026") > width:
+        said = said[:-1]
+    return said + "\u2026"
+
+
+def wrap(name: str, width: float) -> list[str]:
+    """A name in lines, broken after spaces and signs; no lines if a word is too long."""
     lines, line, word = [], "", ""
     pieces = []
     for letter in name:
@@ -94,15 +116,14 @@ def wrap(name: str, letters: int) -> list[str]:
         if letter in " -_,/:":
             pieces.append(word)
             word = ""
-    for piece in [*pieces, word]:
-        if line and len((line + piece).rstrip()) > letters:
+    for piece in filter(None, [*pieces, word]):
+        if width_of(piece.rstrip()) > width:
+            return []
+        if line and width_of((line + piece).rstrip()) > width:
             lines.append(line.strip())
             line = ""
         line += piece
-        while len(line.rstrip()) > letters:
-            lines.append(line[:letters])
-            line = line[letters:]
-    return [*lines, line.strip()] if line.strip() else lines
+    return [*lines, line.strip()]
 
 
 def text(x: float, y: float, said: str, classes: str = "c-ink") -> str:
@@ -162,10 +183,8 @@ def _lying(chart: Chart) -> str:
     room = max((len(bar.top) for bar in chart.bars), default=0) * (LETTER + 0.3) + 8
     plot = WIDTH - RIGHT - room - 2
     out, y = [], TOP
-    letters = int((WIDTH - 4) / LETTER)
     for bar in chart.bars:
-        name = bar.name if len(bar.name) <= letters else bar.name[: letters - 1] + "\u2026"
-        out.append(text(2, y + 8, name))
+        out.append(text(2, y + 8, cut(bar.name, WIDTH - 4)))
         x = 2.0
         for part in bar.parts:
             width = part.value / most * plot
@@ -192,13 +211,10 @@ def _lying(chart: Chart) -> str:
 
 def body(chart: Chart) -> str:
     """The drawing alone; afterwards `chart.height` is known."""
-    letters = max(1, int((WIDTH - LEFT - RIGHT) / max(1, len(chart.bars)) / LETTER))
-    names = [wrap(bar.name, letters) for bar in chart.bars]
-    drawing = (
-        _upright(chart, names)
-        if letters >= 8 and max(map(len, names), default=0) <= NAME_LINES_MAX
-        else _lying(chart)
-    )
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(chart.bars))
+    names = [wrap(bar.name, slot - 2) for bar in chart.bars]
+    fit = slot >= SLOT_MIN and all(0 < len(lines) <= NAME_LINES_MAX for lines in names)
+    drawing = _upright(chart, names) if fit else _lying(chart)
     return text(2, 11, chart.title, "c-ink c-head") + "\n" + drawing
 
 

@@ -1,4 +1,4 @@
-"""What a report says, as numbers: by region and label, the mean of a label's runs and their ends."""
+"""What a report says, as numbers: by region and label, the mean of its runs and their ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pieces of the page: tables that a phone shows as blocks, figures that a program can read back."""
+"""Pieces of the page: tables that a phone shows as blocks, figures that programs can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine of a run on the page: its nodes by socket, its figures, and which of them nobody published."""
+"""The machine on the page: nodes by socket, figures, and which of them nobody published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def _boxes(machine: Machine) -> str:
         first, *rest = draw.node_lines(machine, node)
         kind = "node" if node.cpus else "node tier"
         said = f"<b>{escape(first)}</b>" + "".join(f"<span>{escape(line)}</span>" for line in rest)
-        sockets.setdefault(node.socket, []).append(f'<div class="{kind}" role="listitem">{said}</div>')
+        box = f'<div class="{kind}" role="listitem">{said}</div>'
+        sockets.setdefault(node.socket, []).append(box)
     groups = "".join(
         f'<div class="socket" role="list" aria-label="socket {number}">{"".join(nodes)}</div>'
         for number, nodes in sockets.items()
@@ -50,7 +51,8 @@ def _known(machine: Machine) -> str:
         f"<p>{escape(machine.title)}; a virtual machine of {nodes} and {machine.cpu_count} CPUs. "
         f'<span class="dim">Source: {escape(machine.source)}.</span></p>'
         + _boxes(machine)
-        + f'<p>{escape(core[0].upper() + core[1:])}. <span class="dim">{escape(origins)}.</span></p>'
+        + f"<p>{escape(core[0].upper() + core[1:])}. "
+        + f'<span class="dim">{escape(origins)}.</span></p>'
         + f'<div class="heats">{maps}</div>'
         + _list(
             "Links, GB/s a direction", draw.link_lines(machine), matrices.origin(machine, "link")

@@ -188,7 +188,10 @@ def _regions(report: Report) -> str:
     sections = "".join(_region(report, r, n) for n, r in enumerate(report.regions))
     if len(report.regions) < 2:
         return f'<div class="regions">{sections}</div>'
-    picks = '<input type="radio" name="region" id="pick-all" checked><label for="pick-all">all</label>'
+    picks = (
+        '<input type="radio" name="region" id="pick-all" checked>'
+        '<label for="pick-all">all</label>'
+    )
     for number, region in enumerate(report.regions):
         picks += (
             f'<input type="radio" name="region" id="pick-{number}">'
@@ -196,7 +199,8 @@ def _regions(report: Report) -> str:
         )
     left_out = (
         f'<p class="warn">{report.left_out} more regions, with fewer lines, are not drawn: '
-        "<code>--region NAME</code> chooses, <code>--json</code> and <code>--csv</code> have all.</p>"
+        "<code>--region NAME</code> chooses, <code>--json</code> and <code>--csv</code> have "
+        "all.</p>"
         if report.left_out
         else ""
     )
@@ -216,8 +220,8 @@ def make(report: Report) -> str:
     title = title_of(report)
     warnings = "".join(f'<p class="warn">{escape(one)}</p>' for one in remarks.warnings(report))
     repeated = (
-        "<p>Where a run was repeated, figures are means; the smallest and the greatest stand below, "
-        "and a bar has its ends marked.</p>"
+        "<p>Where a run was repeated, figures are means; the smallest and the greatest stand "
+        "below, and a bar has its ends marked.</p>"
         if any(len(group.runs) > 1 for group in report.groups)
         else ""
     )
@@ -228,8 +232,8 @@ def make(report: Report) -> str:
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{_style(report)}\n</style></head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>"
-        '<p class="lead"><span class="badge">Modelled, not measured</span> The kernel in the virtual '
-        "machine is real: it placed these pages and ran these threads. Who served each access, "
+        '<p class="lead"><span class="badge">Modelled, not measured</span> The kernel in the '
+        "virtual machine is real: it placed these pages and ran these threads. Who served each access, "
         f"and virtual time, are a model's.</p>{warnings}</header>\n<main>"
         f'<section class="card">{_runs(report)}</section>'
         f'<section class="card"><h2>At a glance</h2>{repeated}{_glance(report)}</section>'

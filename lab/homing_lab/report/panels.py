@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import words
-from .charts import Bar, Chart, Part, nice_ticks
+from .charts import WIDTH, Bar, Chart, Part, nice_ticks, width_of
 from .figures import Column, Region, Report
 
 
@@ -80,7 +80,7 @@ def _time(region: Region, first: str) -> Chart:
         )
     ticks = nice_ticks(max((bar.reach for bar in bars), default=0))
     title = f"Virtual time, relative to {first}" if has_base else "Virtual time"
-    if len(title) > 48:
+    if width_of(title) * 1.2 > WIDTH:
         title = "Virtual time, relative to the first"
     return Chart(
         title,

@@ -10,7 +10,7 @@ MODELLED = [
     "machine's caches. A line that the CPU's own cache has is served there and in no picture; a "
     "line out of a cache of the same node is local cache, out of another node's is remote cache, "
     "otherwise it is its home node's DRAM, local or remote.",
-    "A store makes other copies invalid; newer data than memory's comes from the cache that has it.",
+    "A store makes other copies invalid; data newer than memory's comes from the cache with it.",
     "Each CPU has a virtual clock: instructions, and what each miss costs. Misses of streams and "
     "stores overlap; memory controllers and links have the bandwidth that the machine's page says.",
     "A region's virtual time is that of the farthest clock at its end less that at its beginning.",

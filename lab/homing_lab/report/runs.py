@@ -187,8 +187,9 @@ def collect(words: list[str], labelled: list[str], machine_names: list[str]) -> 
     for group in groups.values():
         names = {run.counts["machine"] for run in group.runs}
         if len(names) > 1:
+            said = ", ".join(sorted(names))
             raise UsageError(
-                f"the runs of '{group.label}' are of different machines: {', '.join(sorted(names))}",
+                f"the runs of '{group.label}' are of different machines: {said}",
                 "give them different labels",
             )
     return list(groups.values())
