@@ -7,8 +7,6 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
-
 from browser import Browser
 from lab import ROOT, check, lab, main
 
@@ -63,11 +61,13 @@ def figures_are_those_of_the_counts(folder):
               for label, runs in raw.items()}
         first = mean([r["virtual_ns"] for r in of["one thread fills"]])
         served, time, program, kernel = section["tables"]
-        check(tuple(served["columns"][:4]) == COLUMNS and [r["name"] for r in served["rows"]] == list(of), "runs and columns", served)
+        check(tuple(served["columns"][:4]) == COLUMNS, "columns", served)
+        check([row["name"] for row in served["rows"]] == list(of), "runs", served)
         for row in served["rows"]:
             expected = [mean([r[kind] for r in of[row["name"]]]) for kind in SERVED]
             expected.append(sum(expected))
-            check(all(near(v[0], e) for v, e in zip(row["values"], expected)), f"{section['region']}: who served", (row, expected))
+            same = all(near(value[0], e) for value, e in zip(row["values"], expected, strict=True))
+            check(same, f"{section['region']}: who served", (row, expected))
             if len(of[row["name"]]) == 1:
                 said = [text.replace(",", "") for text in row["texts"]]
                 check(all(t.startswith(f"{e:.0f}") for t, e in zip(said, expected)), "as people read them", (said, expected))
@@ -117,7 +117,7 @@ def csv_and_json_have_the_same_figures(folder):
             one = {r["figure"]: float(r["mean"]) for r in mine if not r["node"]}
             check(all(one[kind] == own[kind] for kind in SERVED) and near(one["virtual_ns"], own["virtual_ns"]), "CSV", one)
             dram = {(int(r["cpu_node"]), int(r["node"])): float(r["mean"]) for r in mine if r["figure"] == "matrix_dram"}
-            check(dram == {(a, b): v for a, row in enumerate(own["matrix"]["dram"]) for b, v in enumerate(row)}, "matrix", dram)
+            check(all(own["matrix"]["dram"][a][b] == value for (a, b), value in dram.items()) and len(dram) == 16, "matrix", dram)
     seen = lab("report", *words, "--region", "update", "--json")
     check([r["label"] for r in json.loads(seen.out)["regions"]] == ["update"], "--region chooses", seen)
 
@@ -144,20 +144,25 @@ FAINT = """(() => {
 UNTOLD = """[
   ...[...document.querySelectorAll('svg')].filter(s => s.getAttribute('role') !== 'img' || !s.getAttribute('aria-labelledby')
      .split(' ').every(id => document.getElementById(id).textContent.trim())).map(s => 'svg without words'),
-  ...[...document.querySelectorAll('table')].filter(t => !t.caption || !t.caption.textContent).map(t => 'table without caption'),
+  ...[...document.querySelectorAll('table')].filter(t => !t.caption || !t.caption.textContent).map(t => 'no caption'),
   ...[...document.querySelectorAll('section[data-region]')].filter(s => s.querySelectorAll('svg').length !== 3
      || !s.querySelector('table.figures')).map(s => 'charts without table'),
   ...[...document.querySelectorAll('input')].filter(i => !i.labels.length).map(i => 'input without label'),
   ...[...document.querySelectorAll('[id]')].filter(e => document.querySelectorAll('#' + CSS.escape(e.id)).length > 1)
      .map(e => 'twice: ' + e.id),
-  ...(document.documentElement.lang ? [] : ['no language']), ...(document.querySelectorAll('h1').length === 1 ? [] : ['h1'])]"""
+  ...(document.documentElement.lang ? [] : ['no language']),
+  ...(document.querySelectorAll('h1').length === 1 ? [] : ['not one h1'])]"""
+NOISE = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
 
 SHOWN = "[...document.querySelectorAll('section[data-region]')].filter(s => s.offsetHeight).map(s => s.dataset.region)"
 
 
+INK = "getComputedStyle(document.body).color"
+
+
 def quiet(browser, page, what):
     """Neither the console nor anybody outside heard of the page."""
-    noise = [e for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")]
+    noise = [e for e in browser.events if e.get("method") in NOISE]
     asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
     left = [url for url in asked if url != page.resolve().as_uri() and not url.startswith("data:")]
     check(not noise and not left, f"{what}: no console message, no request", (noise, left))
@@ -175,9 +180,10 @@ def fits_and_reads(page, what):
                 quiet(browser, page, what)
                 faint = browser.value(FAINT)
                 check(not faint, f"{what}: text stands out, {'dark' if dark else 'light'}", faint[:10])
-                pictures[width, dark] = browser.screenshot(whole=False), browser.value("getComputedStyle(document.body).color")
+                pictures[width, dark] = browser.screenshot(whole=False), browser.value(INK)
         for width in (390, 1280):
-            check(all(a != b for a, b in zip(pictures[width, False], pictures[width, True])), f"{what}: dark and light differ")
+            differ = [a != b for a, b in zip(pictures[width, False], pictures[width, True])]
+            check(all(differ), f"{what}: dark and light differ", differ)
         check(browser.value(UNTOLD) == [], f"{what}: pictures and tables have words", browser.value(UNTOLD))
         check(browser.value("document.scripts.length") == 0, f"{what}: no script")
 
@@ -213,14 +219,15 @@ def odd(folder, name, change):
 
 
 def odd_runs_fit_too(folder):
-    """A machine without a file and with sixteen nodes, words that look like HTML, regions without a line, too many regions."""
+    """A machine without a file and with sixteen nodes, words that look like HTML, regions without a line, too many."""
     evil = "<script>alert(1)</script>\"'&amp; " + "w" * 40
 
     def wide(document):
         document["machine"] = "sixteen"
         document["calibrated"] = False
         for region in document["regions"]:
-            region["matrix"] = {key: [[10 ** (a % 10) + b for b in range(16)] for a in range(16)] for key in region["matrix"]}
+            matrix = [[10 ** (a % 10) + b for b in range(16)] for a in range(16)]
+            region["matrix"] = dict.fromkeys(region["matrix"], matrix)
             region["unplaced"] = 3
 
     def none(document):
@@ -238,9 +245,10 @@ def odd_runs_fit_too(folder):
     with Browser() as browser:
         browser.open(page, 390)
         text = browser.value("document.body.textContent")
-        check(evil in text and "not calibrated" in text and "3 accesses" not in text and "9 accesses" in text
-              and "can't be drawn" in text, "labels are text, warnings are there", text[:600])
-    page = make(folder, odd(folder, "many", many), *(w for n in range(9) for w in ("-l", f"run {n}, a longer name={RUNS}/first-touch/1")))
+        check(evil in text and "not calibrated" in text and " 3 accesses" in text and "can't be drawn" in text,
+              "labels are text, warnings are there", text[:600])
+    nine = [word for n in range(9) for word in ("-l", f"run {n}, a longer name={RUNS}/first-touch/1")]
+    page = make(folder, odd(folder, "many", many), *nine)
     with Browser() as browser:
         browser.open(page, 390)
         check(browser.value("document.documentElement.scrollWidth") == 390 and not browser.value(OVERFLOWS), "ten runs fit",
@@ -269,17 +277,19 @@ def the_picture_is_one_file(folder):
 
 
 def mistakes_are_named(folder):
-    good = json.loads((RUNS / "one-node/counts.json").read_text())
+    good = counts("one-node")
+    region = good["regions"][0]
     broken = {"no JSON": "{", "schema: expected 1, found 7": json.dumps(good | {"schema": 7}),
-              "regions[0].local_dram: expected a number": json.dumps(good | {"regions": [good["regions"][0] | {"local_dram": "x"}]}),
-              "regions[0].matrix.dram": json.dumps(good | {"regions": [good["regions"][0] | {"matrix": {"dram": [[1, 2]]}}]}),
+              "regions[0].local_dram: expected a number": json.dumps(good | {"regions": [region | {"local_dram": "x"}]}),
+              "regions[0].matrix.dram": json.dumps(good | {"regions": [region | {"matrix": {"dram": [[1, 2]]}}]}),
               "nothing was counted": json.dumps(good | {"regions": []}), "expected a JSON object": "[]"}
     for said, content in broken.items():
         (folder / "counts.json").write_text(content)
         seen = lab("report", folder / "counts.json")
         check(seen.code not in (0, 1) and said in seen.err and seen.err.count("\n") <= 2 and seen.out == "", said, seen)
     (folder / "empty").mkdir()
-    for words, said in (([], "expected a RUN"), ([folder / "nothing"], "there is no"), ([folder / "empty"], "no counts.json in it"),
+    for words, said in (([], "expected a RUN"), ([folder / "nothing"], "there is no"),
+                        ([folder / "empty"], "no counts.json in it"),
                         ([RUNS / "one-node", RUNS / "one-node"], "two runs would be called 'one-node'"),
                         (["--label", "x"], "expected NAME=RUN"), (["--label", f"={RUNS}/one-node"], "expected NAME=RUN"),
                         ([RUNS / "first-touch", "--region", "updat"], "there are: update"),
@@ -293,6 +303,5 @@ def mistakes_are_named(folder):
     check(seen.code == 0 and "Examples:" in seen.out and "homing lab report before after" in seen.out, "--help", seen)
 
 
-assert Path(RUNS).is_dir()
-main([figures_are_those_of_the_counts, csv_and_json_have_the_same_figures, fits_every_screen, regions_are_picked_without_a_script,
-      odd_runs_fit_too, the_picture_is_one_file, mistakes_are_named])
+main([figures_are_those_of_the_counts, csv_and_json_have_the_same_figures, fits_every_screen,
+      regions_are_picked_without_a_script, odd_runs_fit_too, the_picture_is_one_file, mistakes_are_named])

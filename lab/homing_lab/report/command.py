@@ -67,7 +67,12 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="the figures on stdout as JSON")] = False,
     machine: Annotated[
         Optional[list[str]],
-        typer.Option("--machine", "-m", help="the machine's file, where a run does not have it"),
+        typer.Option(
+            "--machine",
+            "-m",
+            metavar="FILE",
+            help="the machine's file, where a run does not have it",
+        ),
     ] = None,
 ) -> None:
     """Make a page of runs side by side: who served their lines, and in which virtual time.

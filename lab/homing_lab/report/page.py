@@ -233,8 +233,8 @@ def make(report: Report) -> str:
         f"<title>{escape(title)}</title>\n<style>\n{_style(report)}\n</style></head>\n<body>\n"
         f"<header><h1>{escape(title)}</h1>"
         '<p class="lead"><span class="badge">Modelled, not measured</span> The kernel in the '
-        "virtual machine is real: it placed these pages and ran these threads. Who served each access, "
-        f"and virtual time, are a model's.</p>{warnings}</header>\n<main>"
+        "virtual machine is real: it placed these pages and ran these threads. Who served each "
+        f"access, and virtual time, are a model's.</p>{warnings}</header>\n<main>"
         f'<section class="card">{_runs(report)}</section>'
         f'<section class="card"><h2>At a glance</h2>{repeated}{_glance(report)}</section>'
         f"{_regions(report)}{machine_view.section(report.groups)}{remarks.section(report)}"

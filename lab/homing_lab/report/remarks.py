@@ -38,7 +38,8 @@ def warnings(report: Report) -> list[str]:
         if failed:
             said = ", ".join(sorted(map(str, failed)))
             result.append(f"{group.label}: the program ended with status {said}.")
-        regions = [region for one in counts for region in one["regions"]]
+        # Regions lie in one another; `whole` has each access once.
+        regions = [run.region("whole") or run.counts["regions"][0] for run in group.runs]
         unplaced = sum(region.get("unplaced", 0) for region in regions)
         if unplaced:
             result.append(
