@@ -15,9 +15,9 @@ NAMES = {
 # From the bottom of a bar up: what is local, then what is remote.
 STACK = ("local_cache", "local_dram", "remote_cache", "remote_dram")
 MATRIX_NAMES = {
-    "dram": ("From memory", "home of the line"),
+    "dram": ("From memory", "home"),
     "cache": ("From another node's cache", "node that had it"),
-    "local_cache": ("From a cache of its own node", "home of the line"),
+    "local_cache": ("From a cache of its own node", "home"),
 }
 
 
