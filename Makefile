@@ -29,7 +29,7 @@ lab: ## virtual NUMA machines: install QEMU, build the command and what goes int
 	@scripts/build $(PRESET) tbb homing_cli homing_lab_init homing_lab
 
 lab-test: build ## tests in virtual NUMA machines
-	@scripts/setup lab
+	@scripts/setup lab lab-test
 	@$(call ctest,$(PRESET)) -L '^lab$$'
 
 unit: build ## unit tests only

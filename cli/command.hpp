@@ -33,6 +33,9 @@ struct subcommand {
 /// All of them, in the order of the help: cli/main.cpp.
 [[nodiscard]] std::span<const subcommand> subcommands();
 
+/// What `homing lab` is for: a program of its own that comes with the command, and describes its words itself.
+inline constexpr const char* lab_purpose = "boot virtual NUMA machines and count who serves each access";
+
 /// Each in the file of its name.
 int topology_command(const arguments& args);
 int bandwidth_command(const arguments& args);

@@ -53,13 +53,21 @@ _homing() {
     return
   fi
   # after -- or PROGRAM, its own words
-  if [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == where ]]; then
+  if [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == where || ${COMP_WORDS[1]} == lab ]]; then
     for ((i = 2; i < COMP_CWORD; i++)); do
       if [[ ${COMP_WORDS[i]} == -- ]]; then
         if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else COMPREPLY=($(compgen -cf -- "$cur")); fi
         return
       fi
     done
+  fi
+  # the lab knows its own words
+  if [[ ${COMP_WORDS[1]} == lab ]]; then
+    local before=()
+    for ((i = 2; i < COMP_CWORD; i++)); do [[ ${COMP_WORDS[i]} == = ]] || before+=("${COMP_WORDS[i]}"); done
+    COMPREPLY=($("${COMP_WORDS[0]}" lab complete -- "${before[@]}" "$cur" 2>/dev/null))
+    ((${#COMPREPLY[@]})) || COMPREPLY=($(compgen -f -- "$cur"))
+    return
   fi
   case ${COMP_WORDS[1]} in
 )";
@@ -89,6 +97,7 @@ std::string bash(const std::vector<described>& pages) {
     cases +=
         std::string("    ") + d.command->name + ")\n" + values + "      options=\"" + joined(options, " ") + "\" ;;\n";
   }
+  names.emplace_back("lab");
   return replaced(bash_head, "@subcommands@", joined(names, " ")) + cases + bash_tail;
 }
 
@@ -106,6 +115,7 @@ std::string zsh(const std::vector<described>& pages) {
       "  if ((CURRENT == 2)); then\n    local -a names=(\n";
   for (const described& d : pages)
     out += std::string("      '") + d.command->name + ":" + short_text(d.command->purpose) + "'\n";
+  out += std::string("      'lab:") + lab_purpose + "'\n";
   out +=
       "    )\n    _describe subcommand names\n    _arguments '--help[print a summary]' '--version[print the version]'\n"
       "    return\n  fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n";
@@ -127,6 +137,9 @@ std::string zsh(const std::vector<described>& pages) {
     if (name == "run" || name == "where") out += " \\\n        '*::program:_normal'";
     out += " ;;\n";
   }
+  out +=
+      "    lab)\n      local -a found=(${(f)\"$(homing lab complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
+      "      if (($#found)); then compadd -- $found; else _files; fi ;;\n";
   return out + "    *) _files ;;\n  esac\n}\n_homing \"$@\"\n";
 }
 
@@ -138,9 +151,15 @@ std::string fish(const std::vector<described>& pages) {
     out += std::string("complete -c homing -n __fish_use_subcommand -f -a ") + d.command->name + " -d '" +
            short_text(d.command->purpose) + "'\n";
   }
+  out += std::string("complete -c homing -n __fish_use_subcommand -f -a lab -d '") + lab_purpose + "'\n";
+  out +=
+      "complete -c homing -n '__fish_seen_subcommand_from lab' -a '(set -l said (commandline -opc) (commandline -ct); "
+      "homing lab complete -- $said[3..] 2>/dev/null)'\n";
   for (const described& d : pages) {
     for (const option_page& option : d.page.options) {
-      out += std::string("complete -c homing -n '__fish_seen_subcommand_from ") + d.command->name + "'";
+      out +=
+          std::string("complete -c homing -n 'not __fish_seen_subcommand_from lab; and __fish_seen_subcommand_from ") +
+          d.command->name + "'";
       for (const std::string& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }

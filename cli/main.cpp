@@ -23,8 +23,8 @@ constexpr subcommand table[] = {
 void print_help(std::FILE* out) {
   std::fputs("The NUMA-aware task runtime: what it sees, and programs on it.\n\nUsage: homing SUBCOMMAND ...\n\n", out);
   for (const subcommand& s : table) std::fprintf(out, "  %-12s%s\n", s.name, s.purpose);
+  std::fprintf(out, "  %-12s%s (homing-lab)\n", "lab", lab_purpose);
   std::fputs(
-      "  lab         boot virtual NUMA machines and count who serves each access (homing-lab)\n"
       "  X           anything else: the program homing-X, ours or on PATH\n\n"
       "  --version   print the version\n"
       "  --help      print this; homing SUBCOMMAND --help says more\n\n"

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import counts, draw, hand_over, hwloc_xml, machine_file, svg
+from . import counts, describe, draw, hand_over, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
+from .report.command import report as report_runs
 from .run import Options, Report, run as run_machine, tell
 from .session import Streams
 from .terminal import Terminal
@@ -150,6 +151,9 @@ def run(
     raise typer.Exit(report.outcome.status)
 
 
+app.command("report")(report_runs)
+
+
 @app.command()
 def show(
     name: Name,
@@ -256,6 +260,19 @@ def list_machines(as_json: Json = False) -> None:
     for machine in machines:
         nodes, cpus = len(machine.nodes), machine.cpu_count
         print(f"{machine.name:22} {nodes} nodes {cpus:3} CPUs  {machine.title}")
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
+def complete(words: Annotated[Optional[list[str]], typer.Argument()] = None) -> None:
+    """For shells: what the last of the words after `homing lab` may become, one a line."""
+    for word in describe.complete(typer.main.get_command(app), words or []):
+        print(word)
+
+
+@app.command(hidden=True)
+def manual() -> None:
+    """Print the manual page in roff: homing lab manual | man -l -"""
+    sys.stdout.write(describe.manual(typer.main.get_command(app)))
 
 
 def main() -> None:

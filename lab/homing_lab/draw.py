@@ -87,17 +87,9 @@ def scaled_down(machine: Machine) -> list[str]:
     return result
 
 
-def text(machine: Machine) -> str:
-    lines = [
-        f"{machine.name}: {machine.title}",
-        f"virtual machine: {len(machine.nodes)} nodes, {machine.cpu_count} CPUs, "
-        f"{_size(machine.memory_mib)}",
-        "",
-    ]
-    lines += _boxes(machine)
+def core_lines(machine: Machine) -> list[str]:
     private = machine.private
-    lines += [
-        "",
+    lines = [
         f"a core: {machine.clock_ghz:g} GHz, {machine.cpi:g} cycles an instruction, "
         f"{machine.overlap:g} misses in flight,",
         f"  own cache {cache_size(private.size_kib)}, {private.ways} ways, "
@@ -106,6 +98,26 @@ def text(machine: Machine) -> str:
     ]
     if machine.threads_per_core > 1:
         lines.append(f"  {machine.threads_per_core} CPUs share a core")
+    return lines
+
+
+def link_lines(machine: Machine) -> list[str]:
+    result = []
+    for link in machine.links:
+        ends = [",".join(map(str, side)) for side in (link.first, link.second)]
+        result.append(f"{ends[0]} {'->' if link.one_way else '--'} {ends[1]}  {link.gbs:g}")
+    return result
+
+
+def text(machine: Machine) -> str:
+    lines = [
+        f"{machine.name}: {machine.title}",
+        f"virtual machine: {len(machine.nodes)} nodes, {machine.cpu_count} CPUs, "
+        f"{_size(machine.memory_mib)}",
+        "",
+    ]
+    lines += _boxes(machine)
+    lines += ["", *core_lines(machine)]
     if len(machine.nodes) > 1:
         lines += [
             "",
@@ -131,10 +143,7 @@ def text(machine: Machine) -> str:
     if machine.pair_gbs:
         lines += ["", *_matrix("bandwidth, GB/s", machine.pair_gbs, machine)]
     if machine.links:
-        lines += ["", "links, GB/s a direction"]
-        for link in machine.links:
-            ends = [",".join(map(str, side)) for side in (link.first, link.second)]
-            lines.append(f"  {ends[0]} {'->' if link.one_way else '--'} {ends[1]}  {link.gbs:g}")
+        lines += ["", "links, GB/s a direction", *(f"  {line}" for line in link_lines(machine))]
     for title, entries in (
         ("sources", {"machine": machine.source} | machine.sources),
         ("assumed", machine.assumed),

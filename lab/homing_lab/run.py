@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, image, kernel, machine_file, qemu
+from . import counts, hand_over, image, kernel, machine_file, qemu, record
 from .boot import Machine as Booted
 from .errors import LabError, UsageError
 from .guest import Request
@@ -186,6 +186,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             options.results.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LabError(f"can't make the folder {options.results}: {error.strerror}") from error
+    record.write(options, machine)
 
     def command(folder: Path, channel: int) -> list[str]:
         argument = ""
@@ -223,6 +224,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         finally:
             counted = counts.collect(booted.folder / "counts.json", options.results)
     _explain(outcome, machine, options)
+    record.write(options, machine, outcome)
     return Report(machine, outcome, counted, image_file, packed_s)
 
 

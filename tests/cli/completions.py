@@ -41,6 +41,7 @@ def bash(folder):
     for words in (["run", "--tbb", ""], ["run", "--tbb", "=", ""], ["run", "--tbb", "="]):
         check(complete(path, *words) == {"homing", "stock"}, f"values: {words}", complete(path, *words))
     check(complete(path, "completions", "f") == {"fish"}, "a word without a name")
+    check("lab" in complete(path, "la"), "the lab")
     check("--json" not in complete(path, "run", "--", "--"), "after -- the words are the program's")
 
 

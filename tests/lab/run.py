@@ -7,7 +7,7 @@ import json
 import os
 import random
 
-from lab import boot, check, compile_c, lab, main, need
+from lab import ROOT, boot, check, compile_c, lab, main, need
 
 SAYS_ALL = r"""
 #include <stdio.h>
@@ -71,6 +71,9 @@ def results_come_back(folder):
     check(hashlib.sha256((out / "copy").read_bytes()).digest() == hashlib.sha256(content).digest(), "content, byte for byte")
     check(os.access(out / "copy", os.X_OK) and (out / "empty").read_bytes() == b"", "modes, and an empty file")
     check((out / "deep/er/a name").read_text() == "text\n", "folders")
+    kept = json.loads((out / "lab-run.json").read_text())
+    check(kept["words"] == ["./work.sh", "data.bin"] and kept["exit_status"] == 5 and kept["machine"] == "one-node"
+          and kept["machine_file"] == (ROOT / "lab/machines/one-node.toml").read_text(), "what was run", kept)
     check(sorted(report["results"]) == ["copy", "deep/er/a name", "empty"] and not (out / "link").exists()
           and any("link" in m for m in report["messages"]), "what is no file is left out, and said", report)
 

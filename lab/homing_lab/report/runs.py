@@ -1,0 +1,195 @@
+"""Finds and reads runs: folders of `homing lab run --results`, told apart by labels."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import machine_file, record
+from ..counts import SCHEMA, SERVED
+from ..errors import LabError, UsageError
+from ..keys import Table
+from ..machine import Machine
+
+COUNTS = "counts.json"
+MATRICES = ("dram", "cache", "local_cache")
+
+
+@dataclass
+class Run:
+    """One counts.json, and what was run if that is known."""
+
+    file: Path
+    counts: dict[str, Any]
+    record: dict[str, Any] = field(default_factory=dict)
+    machine: Machine | None = None
+
+    def region(self, label: str) -> dict[str, Any] | None:
+        return next((r for r in self.counts["regions"] if r["label"] == label), None)
+
+
+@dataclass
+class Group:
+    """What stands side by side: the runs of one label, which repeat each other."""
+
+    label: str
+    runs: list[Run]
+
+    @property
+    def machine_name(self) -> str:
+        return str(self.runs[0].counts["machine"])
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"can't read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise LabError(f"{path}: no JSON: {error}", code=2) from error
+    if not isinstance(document, dict):
+        raise LabError(f"{path}: expected a JSON object", code=2)
+    return document
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+
+
+def _matrix(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(isinstance(row, list) and len(row) == len(value) for row in value)
+        and all(_number(one) for row in value for one in row)
+    )
+
+
+def _fault(region: Any, number: int) -> str | None:
+    """The key of a region that is not as the plugin writes it."""
+    at = f"regions[{number}]"
+    if not isinstance(region, dict) or not isinstance(region.get("label"), str):
+        return f"{at}.label: expected a text"
+    for key in ("virtual_ns", "private", *SERVED):
+        if not _number(region.get(key)):
+            return f"{at}.{key}: expected a number"
+    matrices = region.get("matrix")
+    for key in MATRICES:
+        if not isinstance(matrices, dict) or not _matrix(matrices.get(key)):
+            return f"{at}.matrix.{key}: expected as many rows as columns of numbers"
+    return None
+
+
+def _check(path: Path, counts: dict[str, Any]) -> None:
+    seen = counts.get("schema")
+    if seen != SCHEMA:
+        raise LabError(
+            f"{path}: schema: expected {SCHEMA}, found {seen!r}",
+            "a counts.json is what `homing lab run --results DIR` leaves in DIR",
+            code=2,
+        )
+    if not isinstance(counts.get("machine"), str) or not isinstance(counts.get("regions"), list):
+        raise LabError(f"{path}: machine, regions: expected a name and a list", code=2)
+    for number, region in enumerate(counts["regions"]):
+        fault = _fault(region, number)
+        if fault:
+            raise LabError(f"{path}: {fault}", code=2)
+    if not counts["regions"]:
+        why = counts.get("calibration", {}).get("error") or "the run did not get that far"
+        raise LabError(f"{path}: nothing was counted: {why}")
+
+
+def _machine(run_record: dict[str, Any], name: str, given: dict[str, Machine]) -> Machine | None:
+    """As it was when it ran; else as the file of that name is now; else unknown."""
+    text = run_record.get("machine_file")
+    if name in given:
+        machine = given[name]
+    elif isinstance(text, str):
+        try:
+            table = Table(f"{name}.toml", "", tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise LabError(f"{record.NAME}: machine_file: not TOML: {error}", code=2) from error
+        machine = machine_file.read(table, Path(f"{name}.toml"))
+    else:
+        try:
+            machine = machine_file.load(name)
+        except UsageError:
+            return None
+    scale = run_record.get("cache_scale")
+    machine.cache_scale = scale if _number(scale) and scale >= 1 else 1
+    if _number(run_record.get("memory_mib")):
+        for node in machine.memory_nodes:
+            node.memory_mib = run_record["memory_mib"]
+    return machine
+
+
+def _read(file: Path, machines: dict[str, Machine]) -> Run:
+    counts = _read_json(file)
+    _check(file, counts)
+    beside = file.with_name(record.NAME)
+    run_record = _read_json(beside) if beside.is_file() else {}
+    if run_record.get("machine", counts["machine"]) != counts["machine"]:
+        raise LabError(
+            f"{beside} is of {run_record['machine']}, {file.name} of {counts['machine']}",
+            "the two are of different runs; run it again, or take the counts.json alone",
+        )
+    return Run(file, counts, run_record, _machine(run_record, counts["machine"], machines))
+
+
+def files_of(text: str) -> list[Path]:
+    """One counts.json, or those of a folder whose folders repeat one run."""
+    path = Path(text)
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UsageError(
+            f"there is no {text}", "a RUN is a folder of `homing lab run --results`, or its counts"
+        )
+    if (path / COUNTS).is_file():
+        return [path / COUNTS]
+    below = sorted(path.glob(f"*/{COUNTS}"))
+    if not below:
+        ran = (path / record.NAME).is_file()
+        why = "the run counted nothing or failed" if ran else "`homing lab run --results` makes one"
+        raise UsageError(f"{text}: there is no {COUNTS} in it, nor in a folder of it: {why}")
+    return below
+
+
+def _label_of(text: str) -> str:
+    path = Path(text).resolve()
+    if path.is_file():
+        return path.parent.name if path.name == COUNTS else path.stem
+    return path.name
+
+
+def collect(words: list[str], labelled: list[str], machine_names: list[str]) -> list[Group]:
+    """Runs of one --label are one group; a RUN without a label is one of its folder's name."""
+    machines = {m.name: m for m in map(machine_file.load, machine_names)}
+    groups: dict[str, Group] = {}
+    for word in labelled:
+        label, sign, text = word.partition("=")
+        if not sign or not label.strip() or not text:
+            raise UsageError(f"--label {word}: expected NAME=RUN")
+        group = groups.setdefault(label.strip(), Group(label.strip(), []))
+        group.runs += [_read(file, machines) for file in files_of(text)]
+    for word in words:
+        label = _label_of(word)
+        if label in groups:
+            raise UsageError(
+                f"two runs would be called '{label}'", f"name this one: --label NAME={word}"
+            )
+        groups[label] = Group(label, [_read(file, machines) for file in files_of(word)])
+    if not groups:
+        raise UsageError("report: expected a RUN", "a folder of `homing lab run --results FOLDER`")
+    for group in groups.values():
+        names = {run.counts["machine"] for run in group.runs}
+        if len(names) > 1:
+            said = ", ".join(sorted(names))
+            raise UsageError(
+                f"the runs of '{group.label}' are of different machines: {said}",
+                "give them different labels",
+            )
+    return list(groups.values())
