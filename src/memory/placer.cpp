@@ -333,6 +333,10 @@ void placer::copy() {
     }
   }
   look();
+  // Touched at home and not there: the node was full. Nobody else will say so.
+  for (page p = 0; p < plan_.size(); ++p) {
+    if (is_away(p)) blame(p, p + 1, refusal_cause::elsewhere, 0);
+  }
 }
 
 void placer::refuse_the_rest() {

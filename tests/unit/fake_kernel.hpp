@@ -71,6 +71,10 @@ class fake_kernel : public platform::page_calls {
       const std::vector<node_id> allowed = pages[p].nodes.ids();
       const bool interleaved = pages[p].mode == platform::policy_mode::interleave;
       pages[p].node = allowed.empty() ? here : to_number(allowed[interleaved ? (p + 1) % allowed.size() : 0]);
+      if (pages[p].node == 1 && free_on_1) {
+        if (*free_on_1 == 0) pages[p].node = 0;  // the nearest that has some
+        if (*free_on_1 != 0) --*free_on_1;
+      }
     }
   }
 

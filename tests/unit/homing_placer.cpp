@@ -211,6 +211,21 @@ TEST(placer, without_system_calls_only_an_exclusive_caller_gets_copies) {
   }
 }
 
+TEST(placer, copying_to_a_full_node_is_counted_and_fails_if_asked) {
+  for (const on_refusal refusal : {on_refusal::degrade, on_refusal::fail}) {
+    kernel_of k(16, 16);
+    refuse_all(k, EPERM);
+    fill(k);
+    k.free_on_1 = 3;
+    const auto [report, ok, held] = place(k, blocks(16), {.refusal = refusal, .who = access::exclusive});
+    EXPECT_EQ(ok, refusal == on_refusal::degrade);
+    EXPECT_EQ(refused(report, refusal_cause::elsewhere, 0), 1U) << report.describe();
+    EXPECT_EQ(report.placed, 15U);
+    expect_adds_up(report);
+    expect_filled(k);
+  }
+}
+
 TEST(placer, copying_leaves_alone_what_it_can_not_copy) {
   const auto try_kind = [](auto change) {
     kernel_of k(16, 16);
