@@ -9,7 +9,7 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lab lab-test unit tidy demo bench upstream stress asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench upstream stress asan tsan install format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -32,15 +32,19 @@ lab-test: build ## tests in virtual NUMA machines
 	@scripts/setup lab lab-test
 	@$(call ctest,$(PRESET)) -L '^lab$$'
 
+lab-ci: build ## those of them that CI runs: under ten minutes
+	@scripts/setup lab
+	@$(call ctest,$(PRESET)) -L '^lab-ci$$'
+
 unit: build ## unit tests only
 	@$(call ctest,$(PRESET)) -L unit
 
 tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, links
 	@$(call ctest,$(PRESET)) -L tidy
 
-demo: ## real programs on stock oneTBB and on ours, compared
-	@scripts/setup build demo
-	@scripts/build release tbb homing_cli
+demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtual NUMA machine
+	@scripts/setup build demo lab
+	@scripts/build release tbb homing_cli homing_lab_init homing_lab vector_update
 	@demo/run $(ARGS)
 
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)

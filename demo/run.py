@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import lab
 import programs
 import show
 from compare import compare
@@ -21,7 +22,7 @@ BUILD = ROOT / "build" / "release"
 
 
 def _arguments() -> argparse.Namespace:
-    names = [program.name for program in programs.ALL]
+    names = [*(program.name for program in programs.ALL), lab.NAME]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="NAME,...", help=f"run only these of: {', '.join(names)}")
     parser.add_argument("--pairs", type=int, default=5, help="interleaved pairs of timed runs (default: 5)")
@@ -63,7 +64,7 @@ def main() -> int:
     scratch.mkdir(parents=True, exist_ok=True)
     stock = stock_library(arguments.stock.absolute())
     ours = our_library(arguments.ours.absolute(), arguments.stock.absolute(), scratch)
-    wanted = arguments.only.split(",") if arguments.only else [program.name for program in programs.ALL]
+    wanted = arguments.only.split(",") if arguments.only else [*(program.name for program in programs.ALL), lab.NAME]
     threads = max(2, len(os.sched_getaffinity(0)))
 
     verdicts = []
@@ -87,11 +88,19 @@ def main() -> int:
         print(f"{program.title}: {result}, {verdict.runs} runs compared in {time.monotonic() - start:.0f} s",
               file=sys.stderr, flush=True)
 
-    if arguments.json:
-        print(show.as_json(verdicts))
-    else:
+    if verdicts and not arguments.json:
         show.show_tables(verdicts)
-    return 1 if any(verdict.problems for verdict in verdicts) else 0
+        sys.stdout.flush()
+    in_lab = None
+    if lab.NAME in wanted:
+        _say("a virtual machine of four NUMA nodes: about two minutes")
+        in_lab = lab.run(arguments.homing.absolute(), BUILD, arguments.stock.absolute(), scratch)
+        _say("")
+    if arguments.json:
+        print(show.as_json(verdicts, in_lab))
+    elif in_lab:
+        lab.show(in_lab)
+    return 1 if any(verdict.problems for verdict in verdicts) or (in_lab and in_lab.problems) else 0
 
 
 if __name__ == "__main__":

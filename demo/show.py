@@ -5,6 +5,7 @@ import statistics
 import sys
 
 from compare import VIRTUAL_MACHINE, Counts, Verdict
+from lab import LabResult
 from programs.base import Program
 
 Row = list[str]
@@ -94,11 +95,12 @@ def show_tables(verdicts: list[Verdict]) -> None:
             print(f"\n{verdict.program.title}: {problem}")
 
 
-def as_json(verdicts: list[Verdict]) -> str:
+def as_json(verdicts: list[Verdict], in_lab: LabResult | None) -> str:
     """Everything the tables say, and each single time."""
     return json.dumps(
         {
-            "ok": not any(verdict.problems for verdict in verdicts),
+            "ok": not any(verdict.problems for verdict in verdicts) and not (in_lab and in_lab.problems),
+            "lab": in_lab and in_lab.found | {"problems": in_lab.problems, "page": in_lab.page and str(in_lab.page)},
             "programs": [
                 {
                     "name": verdict.program.name,

@@ -24,7 +24,7 @@ y += a * x, over and over, with the scenarios of section 5.2 of the TBB-NUMA pap
 The loops are the lab's region "SCHEDULE, PAGES" (homing lab run). On stock oneTBB a distribution means nothing.
 Exit: 0; 2 bad input; 3 a wrong result; 4 no memory, or pages that could not be placed.
 
-  homing lab run --cache-scale 32 --thp never -- vector_update --schedule affinity --pages interleaved
+  homing lab run --cache-scale 64 --thp never -- vector_update --schedule affinity --pages interleaved
 )";
 
 constexpr int threads_max = 1024;

@@ -60,7 +60,7 @@ class Trouble(Exception):
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--machine", default="westmere", help="of `homing lab list` (default: %(default)s)")
-    parser.add_argument("--cache-scale", type=float, default=32, help="caches are so many times smaller (default: 32)")
+    parser.add_argument("--cache-scale", type=float, default=64, help="caches are so many times smaller (default: 64)")
     parser.add_argument("--elements", type=int, default=1 << 19, help="of each of two vectors (default: %(default)s)")
     parser.add_argument("--loops", type=int, default=50, help="how often all is updated (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
@@ -71,6 +71,7 @@ def arguments() -> argparse.Namespace:
                         help=f"exit status 1 unless ours has less than {REMOTE_MOST:.0%} remote DRAM in each run, and "
                              f"stock's best more than {STOCK_LEAST:.0%}")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="the JSON into a file as well")
     parser.add_argument("--stock", type=Path, default=Path(sys.prefix) / "lib", help="folder of the stock libtbb.so.12")
     parser.add_argument("--build", type=Path, default=BUILD, help="build of Homing (default: %(default)s)")
     result = parser.parse_args()
@@ -150,25 +151,25 @@ def spread(values: list[float], form: str) -> str:
 
 
 def table(seen: dict[str, Seen]) -> list[list[str]]:
-    rows = [["scenario", "schedule, pages", "library", "local cache", "remote cache", "local DRAM", "remote DRAM",
-             "virtual ms", "relative"]]
+    rows = [["", "", "cache", "", "DRAM", "", "virtual", ""],
+            ["scenario", "library", "local", "remote", "local", "remote", "ms", "relative"]]
     for s in SCENARIOS:
         values = seen[s.paper]
         shares = [spread([100 * v for v in values.shares[name]], "{:.1f}") + "%" for name in SERVED]
-        rows.append([f"({s.paper})", s.region, s.library, *shares, spread(values.virtual_ms, "{:.1f}"),
+        rows.append([f"({s.paper})", s.library, *shares, spread(values.virtual_ms, "{:.1f}"),
                      spread(values.relative, "{:.2f}")])
     return rows
 
 
 def print_table(options: argparse.Namespace, seen: dict[str, Seen]) -> None:
     mib = 16 * options.elements / (1 << 20)
-    print(f"Modelled, not measured: {options.loops} updates of {mib:.0f} MiB on {options.machine} with caches divided by "
-          f"{options.cache_scale:g}, {options.threads} threads")
+    print(f"Modelled, not measured: {options.loops} updates of {mib:.0f} MiB on {options.machine}, {options.threads} threads,\n"
+          f"caches divided by {options.cache_scale:g}; who served the lines that private caches had not;", end=" ")
     print("median of " + f"{options.runs} runs (least-most)\n" if options.runs > 1 else "one run\n")
     rows = table(seen)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.ljust(widths[i]) if i < 3 else cell.rjust(widths[i]) for i, cell in enumerate(row)]
+        cells = [cell.ljust(widths[i]) if i < 2 else cell.rjust(widths[i]) for i, cell in enumerate(row)]
         print("  ".join(cells).rstrip())
 
 
@@ -189,11 +190,14 @@ def main() -> int:
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     problems = unexpected(seen)
+    found = json.dumps({"schema": 1, "modelled": True, "machine": options.machine, "cache_scale": options.cache_scale,
+                        "elements": options.elements, "loops": options.loops, "threads": options.threads,
+                        "runs": options.runs, "as_expected": not problems, "problems": problems,
+                        "scenarios": [vars(s) | vars(seen[s.paper]) for s in SCENARIOS]}, indent=1)
+    if options.save:
+        options.save.write_text(found + "\n")
     if options.json:
-        print(json.dumps({"schema": 1, "modelled": True, "machine": options.machine, "cache_scale": options.cache_scale,
-                          "elements": options.elements, "loops": options.loops, "threads": options.threads,
-                          "runs": options.runs, "as_expected": not problems, "problems": problems,
-                          "scenarios": [vars(s) | vars(seen[s.paper]) for s in SCENARIOS]}, indent=1))
+        print(found)
     else:
         print_table(options, seen)
         for problem in problems:

@@ -21,11 +21,11 @@ class Result:
         return f"exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}"
 
 
-def lab(*words, env=None, stdin=None, cwd=None):
+def lab(*words, env=None, stdin=None, cwd=None, seconds=2 * BOOT_SECONDS_MAX):
     """Runs `homing lab WORDS`."""
     done = subprocess.run([str(COMMAND), "lab", *map(str, words)], env=os.environ | (env or {}), text=True, cwd=cwd,
                           input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=2 * BOOT_SECONDS_MAX)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
     return Result(done)
 
 

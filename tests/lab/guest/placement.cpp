@@ -1,0 +1,191 @@
+// placement [sandbox] [huge] [balancing]: what enforce(), interleave(), localize() and verify() say of pages is what the kernel
+// says of them, asked by another process.
+//   sandbox    with system calls refused as Docker does: pages are copied instead
+//   huge       the kernel gives huge pages, so the grain is 2 MiB
+//   balancing  the kernel moves pages to who uses them, but for those that a policy holds
+#include <homing/placement.hpp>
+#include <homing/topology.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "memory.hpp"
+#include "truth.hpp"
+#include "sandbox.hpp"
+
+using namespace homing;
+using namespace guest;
+
+namespace {
+
+constexpr std::size_t block_bytes = 2 * huge_bytes;   // of each domain: whole pages of either size
+
+struct setting {
+  bool sandbox, huge, balancing;
+};
+
+std::string text(const placement_report& r) {
+  return r.describe() + " (asked " + std::to_string(r.asked) + ", placed " + std::to_string(r.placed) + ", later " +
+         std::to_string(r.later) + ")";
+}
+
+/// Pages on the memory node of the domain that the distribution says.
+template <class Dist>
+std::size_t at_home(const Dist& d, const std::vector<int>& nodes) {
+  const auto machine = topology::current();
+  std::size_t result = 0;
+  for (std::size_t page = 0; page != nodes.size(); ++page) {
+    const domain_index home = d.home_of(page * base_page_bytes / sizeof(double));
+    result += nodes[page] == to_number(machine.memory_id(home)) ? 1 : 0;
+  }
+  return result;
+}
+
+std::size_t present(const std::vector<int>& nodes) {
+  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [](int n) { return n >= 0; }));
+}
+
+template <class Dist>
+void distribution(truth& kernel, const char* name, const Dist& d, const setting& s) {
+  const std::string what = name;
+  const fresh memory(d.size() * sizeof(double));
+  const auto values = memory.values();
+  number(values, domain_index{0});  // all on one node
+  const auto before = kernel.nodes(values.data(), memory.bytes());
+  check(verify(d, values).at_home == at_home(d, before), what + ": verify before");
+
+  placement_options shared;
+  if (s.sandbox) {
+    const placed_range refused = enforce(d, values, shared);
+    check(!refused.report().complete() && refused.report().placed == at_home(d, kernel.nodes(values.data(), memory.bytes())),
+          what + ": refused to shared memory, and says so", text(refused.report()));
+    placement_options strict = shared;
+    strict.refusal = on_refusal::fail;
+    const placed_range failed = enforce(d, values, strict);
+    check(!failed.ok(), what + ": on_refusal::fail", text(failed.report()));
+  }
+  placement_options options;
+  options.who = access::exclusive;
+  {
+    const placed_range placed = enforce(d, values, options);
+    const auto after = kernel.nodes(values.data(), memory.bytes());
+    const placement_report& r = placed.report();
+    check(placed.ok() && r.complete() && r.asked == after.size(), what + ": complete", text(r));
+    check(r.placed == at_home(d, after) && r.placed == after.size(), what + ": as the kernel says",
+          std::to_string(at_home(d, after)) + " at home by the kernel; " + text(r));
+    check(r.by_copying == s.sandbox, what + (s.sandbox ? ": by copying" : ": not by copying"));
+    check(s.sandbox || r.grain_bytes == (s.huge ? huge_bytes : base_page_bytes), what + ": grain", std::to_string(r.grain_bytes));
+    check(is_numbered(values), what + ": its contents");
+    const verification v = verify(d, values);
+    check(v.at_home == v.asked && v.asked == after.size(), what + ": verify after", std::to_string(v.at_home));
+    check(enforce(d, values, options).report().moved == 0, what + ": once more moves nothing");
+  }
+}
+
+void untouched(truth& kernel, const setting& s) {
+  const auto machine = topology::current();
+  const auto domains = static_cast<std::uint32_t>(machine.domains().size());
+  const fresh memory(domains * block_bytes);
+  const auto values = memory.values();
+  const auto d = block(values.size(), domain_set::all(), elements_per_page<double>());
+  placement_options options;
+  options.who = access::exclusive;
+  const placed_range placed = enforce(d, values, options);
+  check(placed.report().complete(), "untouched: complete", text(placed.report()));
+  check(s.sandbox || placed.report().later == placed.report().asked, "untouched: later", text(placed.report()));
+  number(values, domain_index{domains - 1});
+  const auto nodes = kernel.nodes(values.data(), memory.bytes());
+  check(at_home(d, nodes) == nodes.size(), "untouched: at home when touched by another", std::to_string(at_home(d, nodes)));
+}
+
+void interleaved(truth& kernel, const setting& s) {
+  const auto machine = topology::current();
+  std::map<int, std::size_t> expected;
+  for (const auto& n : machine.nodes()) {
+    if (n.memory == topology::node_memory::usable && !n.cpus.empty()) expected[to_number(n.id)] = 0;
+  }
+  const fresh memory(8 * expected.size() * huge_bytes);
+  const auto values = memory.values();
+  number(values, domain_index{0});
+  placement_options options;
+  options.who = access::exclusive;
+  const placed_range dealt = interleave(values, {}, options);
+  const auto nodes = kernel.nodes(values.data(), memory.bytes());
+  std::map<int, std::size_t> seen;
+  for (const int n : nodes) ++seen[n];
+  const page_census census = where(values);
+  bool same = true;
+  bool even = seen.size() == expected.size();
+  for (const auto& [n, pages] : seen) {
+    same &= census.on(node_id{n}) == pages;
+    even &= expected.contains(n) && pages * expected.size() == nodes.size();
+  }
+  check(dealt.report().complete() && even, "interleave: the same share to each node", text(dealt.report()));
+  check(same, "where() says as the kernel");
+  check(is_numbered(values), "interleave: its contents");
+  static_cast<void>(s);
+}
+
+void localized(truth& kernel) {
+  const auto machine = topology::current();
+  for (const auto& n : machine.nodes()) {
+    if (n.memory != topology::node_memory::usable) continue;
+    const fresh memory(huge_bytes);
+    const auto values = memory.values();
+    number(values, domain_index{0});
+    placement_options options;
+    options.who = access::exclusive;
+    const placed_range placed = localize(values, n.index, options);
+    const auto nodes = kernel.nodes(values.data(), memory.bytes());
+    const auto there = std::count(nodes.begin(), nodes.end(), to_number(n.id));
+    // Copying needs a thread there: memory without CPUs can't be had that way.
+    if (n.cpus.empty() && placed.report().placed != placed.report().asked) {
+      check(!placed.report().refused.empty(), "localize: a node without CPUs, refused and said", text(placed.report()));
+      continue;
+    }
+    check(placed.report().complete() && static_cast<std::size_t>(there) == nodes.size(),
+          "localize: node " + std::to_string(to_number(n.id)), text(placed.report()));
+  }
+}
+
+/// Threads of another domain use all of it for a while. The kernel's balancing would bring it to them.
+void against_balancing(truth& kernel) {
+  const auto machine = topology::current();
+  const auto domains = static_cast<std::uint32_t>(machine.domains().size());
+  const fresh memory(domains * huge_bytes);
+  const auto values = memory.values();
+  const auto d = block(values.size(), domain_set::all(), elements_per_page<double>());
+  number(values, domain_index{0});
+  const placed_range placed = enforce(d, values);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  in_domain(domain_index{domains - 1}, [&] {
+    while (std::chrono::steady_clock::now() < until) {
+      for (std::size_t i = 0; i != values.size(); i += 8) values[i] = static_cast<double>(i);
+    }
+  });
+  const auto nodes = kernel.nodes(values.data(), memory.bytes());
+  check(at_home(d, nodes) == nodes.size() && present(nodes) == nodes.size(), "balancing moves no enforced page",
+        std::to_string(at_home(d, nodes)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const words given(argc, argv);
+  const setting s{given.has("sandbox"), given.has("huge"), given.has("balancing")};
+  truth kernel;
+  if (s.sandbox && !refuse_calls(docker_refuses, EPERM)) give_up("no filter can be set here");
+  const auto machine = topology::current();
+  const auto domains = static_cast<std::uint32_t>(machine.domains().size());
+  check(!machine.is_virtual() && domains > 1, "a machine with several domains, and no made-up one", machine.describe());
+  const std::size_t size = domains * block_bytes / sizeof(double);
+  distribution(kernel, "block", block(size, domain_set::all(), huge_bytes / sizeof(double)), s);
+  const std::size_t grain = (s.huge ? huge_bytes : 16 * base_page_bytes) / sizeof(double);
+  distribution(kernel, "block-cyclic", block_cyclic(size, grain, domain_set::all()), s);
+  untouched(kernel, s);
+  interleaved(kernel, s);
+  localized(kernel);
+  if (s.balancing) against_balancing(kernel);
+  return verdict();
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Property: what enforce, verify, interleave, localize and memory resources say of pages is what the kernel of a machine with
+four nodes says. Method: tests/lab/guest/placement.cpp and full.cpp, with and without huge pages, without system calls (Docker's
+filter), without rights, under the kernel's own balancing, and with a full node."""
+
+from guest_programs import in_guest
+from lab import main, need
+
+
+def small_pages(_):
+    in_guest("small pages", "placement", "placement sandbox", options=("--thp", "never"))
+
+
+def huge_pages(_):
+    in_guest("huge pages", "placement huge", "placement sandbox huge", options=("--thp", "always"))
+
+
+def without_rights(_):
+    in_guest("an ordinary user", "placement", "placement sandbox", options=("--thp", "never", "--user", "nobody"))
+
+
+def balancing(_):
+    in_guest("NUMA balancing", "placement balancing", options=("--thp", "never", "--numa-balancing", "on"))
+
+
+def full_node(_):
+    in_guest("a full node", "full", "full sandbox", options=("--thp", "never"))
+
+
+need("qemu-system-x86_64", "busybox")
+main([small_pages, huge_pages, without_rights, balancing, full_node])
