@@ -16,7 +16,7 @@ def cuts(_):
              cut_off("1-4", "0-3") + "workers --domains 2 --concurrency 4",
              cut_off("0-3,12-15", "0,3") + "workers --domains 2 --concurrency 8",   # nodes 0 and 3: ids with a gap
              cut_off("0-3,12-15", "0,3") + "placement",
-             cut_off("0-15", "0-3", "350000 100000") + "workers --domains 4 --concurrency 4 --threads 16",
+             cut_off("0-15", "0-3", "350000 100000") + "workers --domains 4 --concurrency 4",
              options=("--thp", "never"))
 
 

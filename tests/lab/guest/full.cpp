@@ -53,7 +53,7 @@ class hog {
   std::vector<std::unique_ptr<fresh>> pieces_;
 };
 
-void placement(truth& kernel, domain_index full, bool sandbox) {
+void placement(truth& kernel, domain_index full) {
   const node_id node = topology::current().memory_id(full);
   const std::size_t bytes = free_bytes(node) + 64 * mib;
   const fresh memory(bytes / huge_bytes * huge_bytes);
@@ -81,7 +81,6 @@ void placement(truth& kernel, domain_index full, bool sandbox) {
         r.describe());
   check(r.placed == there, "as the kernel says", std::to_string(there) + " there, " + std::to_string(r.placed) + " told");
   check(is_numbered(values), "its contents");
-  static_cast<void>(sandbox);
 }
 
 void resource(domain_index full) {
@@ -131,14 +130,13 @@ void resource(domain_index full) {
 
 int main(int argc, char** argv) {
   const words given(argc, argv);
-  const bool sandbox = given.has("sandbox");
   truth kernel;
   const auto machine = topology::current();
   if (machine.domains().size() < 2) give_up("expected several domains");
   const domain_index full{1};
   const hog most(machine.memory_id(full), 48 * mib);
-  if (sandbox && !refuse_calls(docker_refuses, EPERM)) give_up("no filter can be set here");
-  placement(kernel, full, sandbox);
+  if (given.has("sandbox") && !refuse_calls(docker_refuses, EPERM)) give_up("no filter can be set here");
+  placement(kernel, full);
   resource(full);
   return verdict();
 }

@@ -1,11 +1,9 @@
-// hotplug [NODE]: all CPUs of a node go offline while a loop with a distribution runs, and come back while another does.
+// hotplug [--domain N]: all CPUs of a domain go offline while a loop with a distribution runs, and come back while another does.
 // Nothing hangs, and every element is updated once a loop. Needs root.
 #include <homing/parallel_for.hpp>
 #include <homing/placement.hpp>
 #include <homing/tasks.hpp>
 #include <homing/topology.hpp>
-
-#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -41,8 +39,7 @@ int main(int argc, char** argv) {
     const auto change = [&](bool online) {
       for (const homing::cpu_id cpu : machine.at(domain).cpus) {
         if (!set_online(cpu, online)) accepted = false;
-        const int before = loops;  // a loop or two in each state
-        while (loops < before + 2) usleep(1000);
+        for (int i = 0; i != 2; ++i) loops.wait(loops);  // a loop or two in each state
       }
     };
     change(false);
@@ -58,6 +55,7 @@ int main(int argc, char** argv) {
         },
         blocks);
     ++loops;
+    loops.notify_one();
   }
   plug.join();
   check(accepted, "the kernel took all CPUs of the domain away and gave them back");

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <set>
 
 #include "check.hpp"
@@ -78,17 +79,14 @@ void work() {
   for (int i = 0; i != 20'000; ++i) __asm__ volatile("");
 }
 
-/// All workers at once: each holds its task until as many are there, or for `turns` at most.
+/// All threads at once: each holds its part until the others have one. (A hang is ended by the lab's time limit.)
 void call_all_workers(int wanted) {
-  std::atomic<int> here{0};
-  tbb::parallel_for(
-      0, wanted,
-      [&](int) {
-        ++here;
-        for (int turn = 0; here < wanted && turn != 5'000; ++turn) usleep(1000);
-      },
-      tbb::static_partitioner{});
-  check(here == wanted, "all threads came", std::to_string(here) + " of " + std::to_string(wanted));
+  std::latch all(wanted);
+  tbb::task_arena arena(wanted);
+  arena.execute([&] {
+    tbb::parallel_for(
+        0, wanted, [&](int) { all.arrive_and_wait(); }, tbb::static_partitioner{});
+  });
 }
 
 void binding(int wanted) {
@@ -128,14 +126,14 @@ void addresses(int threads) {
     const int all = each * static_cast<int>(homing::domain_count());
     int there = 0;
     for (int round = 0; round != 10; ++round) {
-      std::atomic<int> came{0}, at_home{0};
+      std::latch came(all);
+      std::atomic<int> at_home{0};
       homing::task_group group;
       for (unsigned d = homing::domain_count(); d-- != 0;) {  // the maker's own last
         for (int i = 0; i != each; ++i) {
           group.run(homing::on(d), [&, d] {
             at_home += runs_in(domain_index{d}) ? 1 : 0;
-            ++came;
-            for (int turn = 0; came < all && turn != 5'000; ++turn) usleep(1000);
+            came.arrive_and_wait();
           });
         }
       }
