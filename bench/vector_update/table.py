@@ -105,7 +105,7 @@ def command(options: argparse.Namespace, folder: Path, first: int) -> list[str]:
 def run(options: argparse.Namespace, folder: Path, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the programs said, and what the plugin counted, by region."""
     environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_")) or name.startswith("HOMING_LAB_")}
+                   if not name.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_")) or name.startswith(("HOMING_LAB_", "HOMING_VENV"))}
     ended = subprocess.run(command(options, folder, number), capture_output=True, text=True, env=environment)
     if ended.returncode != 0:
         raise Trouble(f"homing lab run ended with status {ended.returncode}:\n{(ended.stdout + ended.stderr)[-2000:]}")

@@ -35,6 +35,15 @@ class domain_stay {
   std::uint32_t before_;
 };
 
+/// Whether the calling thread is of the domain for good, so that it needs no binding. Another thread that is there now may be
+/// moved by the kernel at any time.
+[[nodiscard]] inline bool stays_in(domain_index domain) noexcept {
+  if (current_domain() != domain) return false;
+  const std::uint32_t before = door()->move_to(to_index(domain) | domain_is_fixed);
+  door()->move_to(before);
+  return (before & domain_is_fixed) != 0;
+}
+
 }  // namespace detail
 
 /// An arena whose workers are all of one domain, for several pinned sections in a row; pinned() makes one each time.
@@ -55,12 +64,12 @@ class domain_arena {
   }
   [[nodiscard]] domain_index domain() const noexcept { return domain_; }
 
-  /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller of another domain
-  /// is bound to the CPUs of this one until the end: two system calls, a few microseconds. If the kernel refuses, it runs
+  /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller that is
+  /// neither a worker of this domain nor in a pinned section of it is bound to its CPUs until the end: a few system calls. If the kernel refuses, it runs
   /// where it is, current_domain() counts it there all the same, and one line on stderr says so, once in a process.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
-    if (detail::door() == nullptr || current_domain() == domain_) return arena_.execute(std::forward<F>(f));
+    if (detail::door() == nullptr || detail::stays_in(domain_)) return arena_.execute(std::forward<F>(f));
     const detail::domain_stay stay(domain_);
     return arena_.execute(std::forward<F>(f));
   }

@@ -16,6 +16,8 @@
 #include <fstream>
 #include <latch>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "check.hpp"
 
@@ -99,7 +101,7 @@ void binding(int wanted) {
     std::string list;
     for (const int cpu : t.cpus) list += std::to_string(cpu) + " ";
     if (check(home != domains.end(), "thread " + t.name + " may use one domain's CPUs", list)) {
-      ++workers[home->index == domain_index{} ? 0 : to_index(home->index)];
+      ++workers[to_index(home->index)];
     }
   }
   // In proportion to the CPUs, give or take the application's own thread and rounding.
@@ -114,41 +116,46 @@ void binding(int wanted) {
   }
 }
 
-/// Where threads steal from their own domain only, each task with an address runs there. Its maker takes what lies in its own
-/// deque while it waits, so tasks hold their thread until all have one: as many a domain as it has threads to spare.
-void addresses(int threads) {
-  const auto machine = homing::topology::current();
-  const homing::topology::bound_thread here(machine, domain_index{0});
+/// Where threads steal from their own domain only, workers run tasks with an address on its CPUs. (Their maker may take any of
+/// them, for they lie in its own deque, too.) Until each domain's workers have had some.
+void addresses() {
+  const auto maker = std::this_thread::get_id();
   tbb::task_arena arena;
   homing::initialize(arena, homing::steal_policy::domain);
   arena.execute([&] {
-    const int each = threads / static_cast<int>(homing::domain_count()) - 1;
-    const int all = each * static_cast<int>(homing::domain_count());
-    int there = 0;
-    for (int round = 0; round != 10; ++round) {
-      std::latch came(all);
-      std::atomic<int> at_home{0};
+    std::vector<std::atomic<int>> there(homing::domain_count());
+    std::atomic<int> elsewhere{0};
+    const auto few = [](const std::atomic<int>& n) { return n < 20; };
+    for (int round = 0; round != 1000 && std::any_of(there.begin(), there.end(), few); ++round) {
       homing::task_group group;
-      for (unsigned d = homing::domain_count(); d-- != 0;) {  // the maker's own last
-        for (int i = 0; i != each; ++i) {
-          group.run(homing::on(d), [&, d] {
-            at_home += runs_in(domain_index{d}) ? 1 : 0;
-            came.arrive_and_wait();
-          });
-        }
+      for (unsigned i = 0; i != 16 * homing::domain_count(); ++i) {
+        group.run(homing::on(i % homing::domain_count()), [&, i] {
+          work();
+          if (std::this_thread::get_id() == maker) return;
+          const domain_index domain{i % homing::domain_count()};
+          ++(runs_in(domain) ? there[to_index(domain)] : elsewhere);
+        });
       }
       group.wait();
-      there += at_home;
     }
-    check(there == 10 * all, "addressed tasks ran on CPUs of their domain, none stolen out of it",
-          std::to_string(there) + " of " + std::to_string(10 * all));
+    check(std::none_of(there.begin(), there.end(), few), "each domain's workers had tasks with its address");
+    check(elsewhere == 0, "and none of another's", std::to_string(elsewhere));
   });
+}
+
+/// Wherever it was before.
+bool of_domain(const cpu_set_t& mask, unsigned domain) {
+  const std::set<int> cpus = cpus_of(homing::topology::current().at(domain_index{domain}));
+  return CPU_COUNT(&mask) == static_cast<int>(cpus.size()) &&
+         std::all_of(cpus.begin(), cpus.end(), [&](int cpu) { return CPU_ISSET(static_cast<std::size_t>(cpu), &mask); });
 }
 
 void pinned_sections() {
   for (unsigned d = 0; d != homing::domain_count(); ++d) {
     std::atomic<int> there{0}, total{0};
     homing::pinned(d, [&] {
+      cpu_set_t mask;
+      check(sched_getaffinity(0, sizeof mask, &mask) == 0 && of_domain(mask, d), "its caller may use those CPUs only");
       tbb::parallel_for(0, 200, [&](int) {
         work();
         ++total;
@@ -196,7 +203,7 @@ int main(int argc, char** argv) {
         std::to_string(machine.default_concurrency()));
   binding(threads);
   if (threads >= 2 * static_cast<int>(machine.domains().size())) {  // a worker in each domain
-    addresses(threads);
+    addresses();
     hints();
   }
   pinned_sections();
