@@ -87,6 +87,7 @@ template <who By, bool Locked>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
   memory_system* const model = the_session->model();
   if (model == nullptr) return;
+  if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
   std::uint64_t physical = 0;
   const std::uint64_t page = address >> page_bits, offset = address & ((1U << page_bits) - 1);
   recent_pages& recent = contexts[vcpu].pages;

@@ -94,7 +94,7 @@ void untouched(truth& kernel, const setting& s) {
   check(at_home(d, nodes) == nodes.size(), "untouched: at home when touched by another", std::to_string(at_home(d, nodes)));
 }
 
-void interleaved(truth& kernel) {
+void interleaved(truth& kernel, const setting& s) {
   const auto machine = topology::current();
   std::map<int, std::size_t> expected;
   for (const auto& n : machine.nodes()) {
@@ -116,7 +116,10 @@ void interleaved(truth& kernel) {
     same &= census.on(node_id{n}) == pages;
     even &= expected.contains(n) && pages * expected.size() == nodes.size();
   }
-  check(dealt.report().complete() && even, "interleave: the same share to each node", text(dealt.report()));
+  check(even, "interleave: the same share to each node");
+  // Without system calls it can be that nobody tells which page of a mapping is where; then the report says so.
+  const placement_report& r = dealt.report();
+  check(r.complete() || (s.sandbox && r.asked == r.placed + r.unknown), "interleave: nothing refused", text(r));
   check(same, "where() says as the kernel");
   check(is_numbered(values), "interleave: its contents");
 }
@@ -186,7 +189,7 @@ int main(int argc, char** argv) {
   const std::size_t grain = (s.huge ? huge_bytes : 16 * base_page_bytes) / sizeof(double);
   distribution(kernel, "block-cyclic", block_cyclic(size, grain, domain_set::all()), s);
   untouched(kernel, s);
-  interleaved(kernel);
+  interleaved(kernel, s);
   localized(kernel);
   if (s.balancing) against_balancing(kernel);
   return verdict();
