@@ -15,7 +15,7 @@ y += a * x, over and over, with the scenarios of section 5.2 of the TBB-NUMA pap
 
   --schedule S    none (oneTBB's default), affinity (affinity_partitioner), distribution (ours: blocks); default distribution
   --pages P       first-touch, interleaved, enforced (as the distribution says); default enforced
-  --elements N    of x and of y, 8 bytes each (default 524288)
+  --elements N    of x and of y, 8 bytes each (default 1048576)
   --loops N       how often all is updated (default 50)
   --threads N     default: the CPUs that this process may use
   --json          one JSON object
@@ -24,7 +24,7 @@ y += a * x, over and over, with the scenarios of section 5.2 of the TBB-NUMA pap
 The loops are the lab's region "SCHEDULE, PAGES" (homing lab run). On stock oneTBB a distribution means nothing.
 Exit: 0; 2 bad input; 3 a wrong result; 4 no memory, or pages that could not be placed.
 
-  homing lab run --cache-scale 64 --thp never -- vector_update --schedule affinity --pages interleaved
+  homing lab run --cache-scale 16 --thp never -- vector_update --schedule affinity --pages interleaved
 )";
 
 constexpr int threads_max = 1024;

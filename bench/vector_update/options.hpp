@@ -23,7 +23,7 @@ enum class placing {
 struct options {
   schedule work = schedule::distribution;
   placing pages = placing::enforced;
-  std::size_t elements = std::size_t{1} << 19;
+  std::size_t elements = std::size_t{1} << 20;
   int loops = 50;
   int threads = 0;
   bool json = false;

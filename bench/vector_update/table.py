@@ -60,12 +60,12 @@ class Trouble(Exception):
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--machine", default="westmere", help="of `homing lab list` (default: %(default)s)")
-    parser.add_argument("--cache-scale", type=float, default=64, help="caches are so many times smaller (default: 64)")
-    parser.add_argument("--elements", type=int, default=1 << 19, help="of each of two vectors (default: %(default)s)")
+    parser.add_argument("--cache-scale", type=float, default=16, help="caches are so many times smaller (default: 16)")
+    parser.add_argument("--elements", type=int, default=1 << 20, help="of each of two vectors (default: %(default)s)")
     parser.add_argument("--loops", type=int, default=50, help="how often all is updated (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=1, help="each in a machine of its own (default: 1)")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for one run (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=900, help="seconds for one run (default: %(default)s)")
     parser.add_argument("--results", type=Path, help="folder for each run's counts.json, for `homing lab report`")
     parser.add_argument("--check", action="store_true",
                         help=f"exit status 1 unless ours has less than {REMOTE_MOST:.0%} remote DRAM in each run, and "
