@@ -179,7 +179,8 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   if (affinity >= first_domain_slot) {
     const unsigned d = affinity - first_domain_slot;
     arena_domain& home = domains_[d];
-    if (manager_.mailbox_idle() == idle_rule::homing &&
+    // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
+    if (!stays_ && manager_.mailbox_idle() == idle_rule::homing &&
         home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
         home.searchers.load(sync::relaxed) == 0 && busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
@@ -202,7 +203,7 @@ bool arena::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsig
     if (affinity != no_slot && by_domain != anybody) {
       // A thread of its home domain looks for work and will find it: not ours.
       const unsigned h = home_of(affinity);
-      if (h != by_domain && domains_[h].searchers.load(sync::relaxed) > 0) {
+      if (h != by_domain && (domains_[h].searchers.load(sync::relaxed) > 0 || is_left_to(h))) {
         return false;
       }
     }

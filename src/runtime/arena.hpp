@@ -183,6 +183,10 @@ class arena {
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(unsigned home) noexcept;
 
+  /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers are due.
+  [[nodiscard]] bool is_left_to(unsigned home) const noexcept {
+    return stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
+  }
   /// [S10] Whether thieves of that domain may rob the slot: all do where they may go everywhere; else those of its thread's domain,
   /// and if it has none, all.
   [[nodiscard]] bool may_rob(unsigned domain, const arena_slot& slot) const noexcept {

@@ -135,7 +135,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
     return affinity < a.slot_count() && affinity != t.slot_number && p == patience::some &&
            a.slot(affinity).hungry.load(sync::relaxed);
   }
-  return d.searchers.load(sync::relaxed) > 0 ||
+  return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
 }
 
