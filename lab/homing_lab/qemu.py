@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from .errors import LabError
-from .guest import SLOT_BYTES, SLOTS
+from .guest import CLOCK_BYTES, SLOT_BYTES, SLOTS
 from .machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
@@ -70,9 +70,11 @@ def command(
     channel: int,
     kernel_words: str = "",
     plugin: str = "",
+    clock: bool = False,
 ) -> list[str]:
-    """`folder`: of the run, for the console and the window; `channel`: an inherited socket that
-    carries the second serial port; `plugin`: value of -plugin."""
+    """`folder`: of the run, for the console, the window and the clock's memory, which is there if
+    `clock`; `channel`: an inherited socket that carries the second serial port; `plugin`: value of
+    -plugin."""
     smp, cpu = topology_words(machine)
     words = [
         program(),
@@ -111,7 +113,8 @@ def command(
         "-initrd",
         str(image),
         "-append",
-        f"{KERNEL_WORDS} {kernel_words}".strip(),
+        # The first word for us tells programs that they are in the lab; the kernel passes it over.
+        f"{KERNEL_WORDS} homing.lab={machine.name} {kernel_words}".strip(),
         "-chardev",
         f"file,id=console,path={folder / 'console.txt'}",
         "-serial",
@@ -121,13 +124,14 @@ def command(
         "-serial",
         "chardev:channel",
     ]
-    words += [
-        "-object",
-        f"memory-backend-file,id=window,size={SLOTS * SLOT_BYTES},"
-        f"mem-path={folder / 'window'},share=on",
-        "-device",
-        "ivshmem-plain,memdev=window",
-    ]
+    shared = {"window": SLOTS * SLOT_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
+    for name, size in shared.items():
+        words += [
+            "-object",
+            f"memory-backend-file,id={name},size={size},mem-path={folder / name},share=on",
+            "-device",
+            f"ivshmem-plain,memdev={name}",
+        ]
     if plugin:
         words += ["-plugin", plugin]
     return words
