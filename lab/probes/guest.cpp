@@ -72,6 +72,7 @@ node_memory::node_memory(std::size_t bytes, const std::vector<unsigned>& nodes)
   if (p == MAP_FAILED) fail("no address space for " + std::to_string(bytes_) + " bytes");
   data_ = static_cast<char*>(p);
   madvise(data_, bytes_, MADV_NOHUGEPAGE);
+  if (nodes.empty()) return;
   unsigned long mask[nodes_max / 64] = {};
   for (const unsigned node : nodes) mask[node / 64] |= 1UL << (node % 64);
   const int mode = nodes.size() == 1 ? mpol_bind : mpol_interleave;
