@@ -41,16 +41,22 @@ std::size_t move_to(const node_memory& memory, unsigned node) {
 
 void report(const std::string& label, const std::vector<worker>& workers, const std::vector<stream>& streams,
             std::size_t moved) {
-  page_count pages;
+  std::vector<page_count> pages(workers.size());
+  page_count all;
   std::size_t bound = 0;
   for (std::size_t i = 0; i != workers.size(); ++i) {
-    pages.add(*workers[i].memory, workers[i].node);
+    pages[i].add(*workers[i].memory, workers[i].node);
+    all.near += pages[i].near;
+    all.all += pages[i].all;
     bound += workers[i].seen_on == static_cast<int>(streams[i].cpu) ? 1 : 0;
   }
   constexpr std::uint64_t lines_a_page = page_bytes / line_bytes;
   std::printf("{\"region\": \"%s\", \"lines\": %lu, \"near_lines\": %lu, \"moved_pages\": %zu, \"bound\": %zu, \"cpus\": [",
-              label.c_str(), pages.all * lines_a_page, pages.near * lines_a_page, moved, bound);
-  for (std::size_t i = 0; i != streams.size(); ++i) std::printf("%s%u", i == 0 ? "" : ", ", streams[i].cpu);
+              label.c_str(), all.all * lines_a_page, all.near * lines_a_page, moved, bound);
+  for (std::size_t i = 0; i != streams.size(); ++i) {
+    std::printf("%s{\"cpu\": %u, \"near\": %.6f}", i == 0 ? "" : ", ", streams[i].cpu,
+                static_cast<double>(pages[i].near) / static_cast<double>(pages[i].all));
+  }
   std::printf("]}\n");
 }
 

@@ -18,16 +18,12 @@ PATTERNS = ("local", "next", "interleaved", "last")
 MIB = 1
 
 
-def near_share(shape, pattern):
-    """Which share of the lines is of the node of the CPU that uses them."""
+def near_share(shape, pattern, node):
+    """Which share of the lines that a CPU of this node uses is its node's."""
     memory = [m["node"] for m in shape["memory"]]
-    near = 0.0
-    for node in shape["cpu_node"]:
-        own = memory.index(node) if node in memory else 0
-        used = {"local": [memory[own]], "next": [memory[(own + 1) % len(memory)]], "interleaved": memory,
-                "last": [memory[-1]]}[pattern]
-        near += used.count(node) / len(used)
-    return near / len(shape["cpu_node"])
+    own = memory.index(node) if node in memory else 0
+    used = {"local": [memory[own]], "next": [memory[(own + 1) % len(memory)]], "interleaved": memory, "last": [memory[-1]]}[pattern]
+    return used.count(node) / len(used)
 
 
 def every_shape(folder):
@@ -40,12 +36,17 @@ def every_shape(folder):
         kernel = {line["region"]: line for line in map(json.loads, seen.out.splitlines())}
         counted = {r["label"]: r for r in json.loads((folder / machine / "counts.json").read_text())["regions"]}
         for pattern in PATTERNS:
-            said, region, expected = kernel[f"stream {pattern}"], counted[f"stream {pattern}"], near_share(shape, pattern)
-            check(abs(said["near_lines"] / said["lines"] - expected) < 0.001, f"{machine}, {pattern}: the kernel's pages", said)
+            said, region = kernel[f"stream {pattern}"], counted[f"stream {pattern}"]
+            near = [near_share(shape, pattern, node) for node in shape["cpu_node"]]
+            by_kernel = said["near_lines"] / said["lines"]
+            check(abs(by_kernel - sum(near) / len(near)) < 0.001, f"{machine}, {pattern}: the kernel's pages, near {by_kernel:.4f}")
             of_dram = region["local_dram"] + region["remote_dram"]
             caches = region["local_cache"] + region["remote_cache"]
-            near = region["local_dram"] / of_dram
-            check(abs(near - expected) < 0.01, f"{machine}, {pattern}: near {near:.4f} of DRAM's lines, expected {expected:.4f}")
+            # By CPU, for some are faster than others and read more.
+            wrong = max(abs(cpu["local_dram"] / (cpu["local_dram"] + cpu["remote_dram"]) - near[cpu["cpu"]])
+                        for cpu in region["cpus"])
+            check(wrong < 0.01, f"{machine}, {pattern}: near {region['local_dram'] / of_dram:.4f} of DRAM's lines; {wrong:.5f} is "
+                  "the most by which a CPU differs from the kernel's pages")
             check(caches < 0.01 * of_dram, f"{machine}, {pattern}: caches serve {caches} lines, DRAM {of_dram}")
             check(region["unplaced"] < 0.001 * of_dram, f"{machine}, {pattern}: {region['unplaced']} lines of no node")
 
