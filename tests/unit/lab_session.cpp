@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "lab_machine_text.hpp"
 #include "marker.hpp"
@@ -17,7 +21,7 @@ namespace {
 
 using namespace homing::lab::model;
 
-int pauses = 0;
+std::atomic<int> pauses = 0;
 void count_pause() { ++pauses; }
 
 struct LabSession : testing::Test {
@@ -270,6 +274,45 @@ TEST_F(LabClock, IncludesTheMissesInFlight) {
   run->model()->access(run->cpu(0), 7, 7, access_kind::store, who::program);  // overlapped: the CPU need not wait
   EXPECT_EQ(run->cpu(0).now(), before * ticks_per_cycle);
   EXPECT_EQ(ask(0, 1), before + 100);
+}
+
+// Nobody's time goes back, and each end meets its begin, whatever the CPUs do at once. For race detectors, too.
+TEST_F(LabClock, AllCpusAtOnce) {
+  calibrate();
+  constexpr unsigned turns = 300;
+  std::vector<std::thread> threads;
+  for (unsigned cpu = 0; cpu != 4; ++cpu) {
+    threads.emplace_back([&, cpu] {
+      const std::uint64_t stack = 0x10000 * (cpu + 1);
+      ticks last = 0;
+      for (unsigned turn = 0; turn != turns; ++turn) {
+        run->run(cpu, 100, who::program);
+        run->model()->access(run->cpu(cpu), turn, turn % 64, access_kind::store, who::program);
+        for (const unsigned operation : {HOMING_LAB_OPEN, HOMING_LAB_CLOSE}) {
+          run->mark(cpu, HOMING_LAB_LETTER, stack + 'r', 0);
+          run->mark(cpu, operation, stack, 0);
+        }
+        run->mark(cpu, HOMING_LAB_CLOCK, 0x7f0000000000 + HOMING_LAB_CLOCK_HEADER_BYTES + 8 * cpu, 0);
+        EXPECT_GE(run->cpu(cpu).now(), last);
+        last = run->cpu(cpu).now();
+        if (turn % 16 == cpu) run->idle(cpu);
+        if (turn % 100 == 99) run->write();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  const auto entries = [&] {
+    run->write();
+    std::ifstream in(out);
+    const auto json = nlohmann::json::parse(in);
+    EXPECT_EQ(json["regions"].size(), 2U);
+    EXPECT_EQ(json["regions"][1]["label"], "r");
+    return json["regions"][1]["entries"].get<unsigned>();
+  };
+  const unsigned before = entries();
+  run->mark(0, HOMING_LAB_LETTER, 0x500 + 'r', 0);
+  run->mark(0, HOMING_LAB_OPEN, 0x500, 0);
+  EXPECT_EQ(entries(), before + 1) << "it was closed as often as it was opened";
 }
 
 TEST_F(LabClock, LeavesTheHeaderAlone) {
