@@ -129,7 +129,7 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
     if options.virtual_clock:
         pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
-            tell(f"{options.words[0]} is static: its own times are the host's, --virtual-clock or not")
+            tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
     if options.user not in ("root", "nobody") and not options.user.isdigit():
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
