@@ -59,7 +59,7 @@ def bound_gbs(shape, pairs, kernel):
 
 
 def bandwidth(machine, shape):
-    seen = inside(machine, "bandwidth", "--json", "--kernel", "read,triad", "--size", "8M", "--repeat", 4, "--pages", "base")
+    seen = inside(machine, "bandwidth", "--json", "--kernel", "read,triad", "--size", "16M", "--repeat", 3, "--pages", "base")
     report = json.loads(seen.out)
     says_modelled(machine, report)
     # The best run, as STREAM counts: a busy host lets clocks run apart before the start line, which makes a run longer.
