@@ -76,7 +76,7 @@ std::string threads_text(const plan& p) {
 std::string bandwidth_report::text() const {
   std::string out =
       fmt::format("STREAM bandwidth in MB/s (10^6 bytes/s): median of {} runs (lowest, highest)\n", wishes.repeat);
-  out += "machine: " + machine.text() + '\n';
+  out += "machine: " + machine.text() + '\n' + machine.clock_text();
   out += fmt::format("threads: {}; arrays: 3 x {} a CPU node, {}\n", threads_text(what), size_range(figures),
                      pages_text(all_memory(figures), wishes.pages));
   for (std::size_t k = 0; k < wishes.kernels.size(); ++k) {
@@ -175,6 +175,7 @@ std::string bandwidth_report::csv() const {
 std::string bandwidth_report::svg() const {
   picture p("STREAM bandwidth, MB/s", palette::blue);
   p.caption(machine.text());
+  if (!machine.clock_text().empty()) p.caption(machine.clock_text().substr(0, machine.clock_text().size() - 1));
   p.caption(fmt::format("median of {} runs (lowest, highest); arrays of {}, {}", wishes.repeat, size_range(figures),
                         pages_text(all_memory(figures), wishes.pages)));
   if (machine.is_virtual) p.caption("virtual: no memory could be placed; not the figures of such a machine");

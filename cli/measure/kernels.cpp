@@ -18,6 +18,13 @@ void add(const double* __restrict a, const double* __restrict b, array c, std::s
 void triad(array a, const double* __restrict b, const double* __restrict c, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + stream_scalar * c[i];
 }
+void read(const double* __restrict a, std::size_t n) noexcept {
+  double sum = read_through(a, n / 8 * 8 * sizeof(double));
+  for (std::size_t i = n / 8 * 8; i < n; ++i) sum += a[i];
+  // The sum is needed, so the loads were; a volatile write that nobody reads.
+  const volatile double used = sum;
+  static_cast<void>(used);
+}
 
 }  // namespace
 
@@ -35,6 +42,8 @@ void run_kernel(kernel k, const stream_part& p) noexcept {
       return add(a, b, c, n);
     case kernel::triad:
       return triad(a, b, c, n);
+    case kernel::read:
+      return read(a, n);
   }
 }
 

@@ -1,4 +1,4 @@
-/// STREAM's four kernels over a part of three arrays.
+/// STREAM's four kernels over a part of three arrays, and one that only reads.
 ///
 /// In a file of their own, compiled with -O3 and nothing else: vectors and non-temporal stores are the compiler's
 /// ordinary choice, as where STREAM is compiled by hand.
@@ -10,17 +10,20 @@
 
 namespace homing::measure {
 
-enum class kernel { copy, scale, add, triad };
+/// read: the sum of a, which is all that memory carries, whereas STREAM's kernels read what they write before, uncounted.
+enum class kernel { copy, scale, add, triad, read };
 
-inline constexpr std::array all_kernels{kernel::copy, kernel::scale, kernel::add, kernel::triad};
+inline constexpr std::array stream_kernels{kernel::copy, kernel::scale, kernel::add, kernel::triad};
+inline constexpr std::array all_kernels{kernel::copy, kernel::scale, kernel::add, kernel::triad, kernel::read};
 
 [[nodiscard]] constexpr const char* name_of(kernel k) noexcept {
-  constexpr std::array names{"copy", "scale", "add", "triad"};
+  constexpr std::array names{"copy", "scale", "add", "triad", "read"};
   return names[static_cast<std::size_t>(k)];
 }
 
 /// Bytes that STREAM counts for each element: each array read or written once, no write-allocate.
 [[nodiscard]] constexpr std::size_t bytes_per_element(kernel k) noexcept {
+  if (k == kernel::read) return sizeof(double);
   return (k == kernel::copy || k == kernel::scale ? 2 : 3) * sizeof(double);
 }
 
@@ -42,7 +45,7 @@ struct stream_part {
   std::size_t last;
 };
 
-/// copy: c = a; scale: b = s c; add: c = a + b; triad: a = b + s c.
+/// copy: c = a; scale: b = s c; add: c = a + b; triad: a = b + s c; read: nothing but looking at a.
 void run_kernel(kernel k, const stream_part& part) noexcept;
 /// The initial values; also what touches the pages first.
 void fill(const stream_part& part) noexcept;

@@ -65,7 +65,7 @@ std::string curve_text(const latency_report& r, const loaded_curve& curve) {
 std::string latency_report::text() const {
   std::string out =
       fmt::format("memory latency in ns, dependent loads: median of {} runs (lowest, highest)\n", wishes.repeat);
-  out += "machine: " + machine.text() + '\n';
+  out += "machine: " + machine.text() + '\n' + machine.clock_text();
   out += fmt::format("one thread, buffer of {}, {}, a random cycle through lines of {} bytes\n", size_range(figures),
                      pages_text(all_memory(figures), wishes.pages), figures.idle.front().line_bytes);
   text_matrix m{"\nidle, ns", "CPU node", "memory node", cpu_node_names(what), memory_node_names(what), {}};
@@ -168,6 +168,7 @@ std::string latency_report::csv() const {
 std::string latency_report::svg() const {
   picture p("Memory latency, ns", palette::orange);
   p.caption(machine.text());
+  if (!machine.clock_text().empty()) p.caption(machine.clock_text().substr(0, machine.clock_text().size() - 1));
   p.caption(fmt::format("dependent loads, median of {} runs (lowest, highest); {}, {}", wishes.repeat,
                         size_range(figures), pages_text(all_memory(figures), wishes.pages)));
   if (machine.is_virtual) p.caption("virtual: no memory could be placed; not the figures of such a machine");

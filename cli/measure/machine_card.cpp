@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "platform/files.hpp"
+#include "platform/lab.hpp"
 
 namespace homing::measure {
 namespace {
@@ -67,6 +68,15 @@ std::string machine_card::text() const {
   return text + ", " + date;
 }
 
+std::string machine_card::clock_text() const {
+  if (is_clock_virtual) {
+    return fmt::format("modelled, not measured: the times are the virtual ones of the lab's machine {}\n", lab);
+  }
+  if (lab.empty()) return "";
+  return "note: this is the lab, and the times are the host's, which say nothing about the machine: homing lab run "
+         "--virtual-clock\n";
+}
+
 nlohmann::ordered_json machine_card::json() const {
   const auto or_null = [](const std::string& s) {
     return s.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(s);
@@ -78,7 +88,9 @@ nlohmann::ordered_json machine_card::json() const {
           {"virtual", is_virtual},
           {"transparent_hugepage", or_null(huge_pages)},
           {"numa_balancing", or_null(numa_balancing)},
-          {"date", date}};
+          {"date", date},
+          {"lab", or_null(lab)},
+          {"clock", is_clock_virtual ? "modelled" : lab.empty() ? "system" : "host of the lab"}};
 }
 
 machine_card describe_machine(const topology::snapshot& machine) {
@@ -91,7 +103,9 @@ machine_card describe_machine(const topology::snapshot& machine) {
           .is_virtual = machine.is_virtual(),
           .huge_pages = chosen_word(platform::read_file("/sys/kernel/mm/transparent_hugepage/enabled").value_or("")),
           .numa_balancing = trimmed(platform::read_file("/proc/sys/kernel/numa_balancing").value_or("")),
-          .date = date_now()};
+          .date = date_now(),
+          .lab = platform::lab_machine(),
+          .is_clock_virtual = platform::clock_is_virtual()};
 }
 
 }  // namespace homing::measure

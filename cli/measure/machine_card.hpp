@@ -18,6 +18,11 @@ struct machine_card {
   std::string huge_pages;      ///< transparent_hugepage/enabled: always, madvise, never; empty if unknown
   std::string numa_balancing;  ///< "0", "1", ...; empty if unknown
   std::string date;            ///< UTC, ISO 8601
+  std::string lab;             ///< the lab's machine that this is; empty: none
+  bool is_clock_virtual;       ///< times are those of the lab's model
+
+  /// "" or a line that says whose time the figures are, with its end.
+  [[nodiscard]] std::string clock_text() const;
 
   /// One line.
   [[nodiscard]] std::string text() const;

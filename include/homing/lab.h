@@ -20,7 +20,13 @@
 #define HOMING_LAB_LEARN_PAGE 4  /* calibration: this page is on the Linux node that its offset says */
 #define HOMING_LAB_CHECK_PAGE 5  /* calibration: so is this one; compare with what was learnt */
 #define HOMING_LAB_CALIBRATED 6  /* calibration: that was all */
-#define HOMING_LAB_CLOCK 7       /* write the virtual time of this CPU into the clock's page */
+#define HOMING_LAB_CLOCK 7       /* write the virtual time of this CPU, in ns, into the slot that the mark loads from */
+
+/* The clock's memory, which guest and plugin share: a header (magic; calendar time of its zero, in s), then slots of 8
+ * bytes. It is mapped at a multiple of its size. docs/protocols/lab_clock.md */
+#define HOMING_LAB_CLOCK_BYTES (2L << 20)
+#define HOMING_LAB_CLOCK_HEADER_BYTES 64L
+#define HOMING_LAB_CLOCK_MAGIC 0x314b434f4c43484cUL /* "LHCLOCK1" */
 
 #if defined(__x86_64__)
 /* movzbl DISPLACEMENT(%rax), %eax, whose displacement is 0x1a4f4800 + operation, so that it loads the byte at `address`. */

@@ -1,6 +1,8 @@
 #include "machine.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <homing/lab.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -35,7 +37,42 @@ void start_loopback() {
   ::close(any);
 }
 
+std::string first_line(const std::string& path) {
+  char text[32] = {};
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t count = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  return count > 0 ? std::string(text, static_cast<std::size_t>(count) - 1) : std::string{};
+}
+
+// [LT1] The virtual clock's memory, if the runner gave it, for everybody.
+void show_clock() {
+  const std::string file = shared_memory_file(HOMING_LAB_CLOCK_BYTES);
+  if (file.empty()) return;
+  ::chmod(file.c_str(), 0666);
+  (void)!::symlink(file.c_str(), "/dev/homing-lab-clock");
+}
+
 }  // namespace
+
+std::string shared_memory_file(std::size_t bytes) {
+  const std::string devices = "/sys/bus/pci/devices/";
+  DIR* const listing = ::opendir(devices.c_str());
+  if (listing == nullptr) return {};
+  std::string result;
+  while (const dirent* const entry = ::readdir(listing)) {
+    const std::string folder = devices + entry->d_name;
+    if (first_line(folder + "/vendor") != "0x1af4" || first_line(folder + "/device") != "0x1110") continue;
+    const std::string file = folder + "/resource2";
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0 || static_cast<std::size_t>(facts.st_size) != bytes) continue;
+    if (write_setting(folder + "/enable", "1") == 0) result = file;
+    break;
+  }
+  ::closedir(listing);
+  return result;
+}
 
 void set_up_machine() {
   ::umask(022);
@@ -57,6 +94,7 @@ void set_up_machine() {
   }
   (void)!::sethostname("lab", 3);
   start_loopback();
+  show_clock();
 }
 
 void make_folders(const std::string& path, unsigned user, unsigned group) {

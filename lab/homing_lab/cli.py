@@ -53,6 +53,9 @@ Balancing = Annotated[
 ]
 Thp = Annotated[str, typer.Option(metavar="always|madvise|never", help="transparent huge pages")]
 Env = Annotated[Optional[list[str]], typer.Option("--env", help="NAME=VALUE for the program")]
+Clock = Annotated[
+    bool, typer.Option("--virtual-clock", help="the program's clocks tell the model's time")
+]
 Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
 
 
@@ -86,6 +89,7 @@ def _options(values: dict[str, Any]) -> Options:
         thp=_one_of("thp", values["thp"], "always", "madvise", "never"),
         cache_scale=values["cache_scale"],
         pack_words=not values.get("plain_words"),
+        virtual_clock=values["virtual_clock"],
     )
 
 
@@ -95,6 +99,7 @@ def _report_json(report: Report) -> dict[str, Any]:
         "schema": 1,
         "machine": report.machine.name,
         "virtual": True,
+        "clock": "modelled" if report.virtual_clock else "host",
         "exit_status": outcome.status,
         "signal": outcome.signal or None,
         "memory_kills": outcome.memory_kills,
@@ -128,6 +133,7 @@ def run(
     thp: Thp = "",
     env: Env = None,
     cache_scale: Scale = 1,
+    virtual_clock: Clock = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
     ] = False,
@@ -226,6 +232,7 @@ def shell(
     thp: Thp = "",
     env: Env = None,
     cache_scale: Scale = 1,
+    virtual_clock: Clock = False,
     timeout: Timeout = 0,
 ) -> None:
     """Boot a machine and give a prompt in it; `exit` ends both.

@@ -8,14 +8,15 @@ from collections import Counter
 from pathlib import Path
 
 from .errors import LabError
-from .guest import SLOT_BYTES, SLOTS
+from .guest import CLOCK_BYTES, SLOT_BYTES, SLOTS
 from .machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
-# Quiet but for errors; no watchdog, for the host may be slow; a panic ends the machine.
+# Quiet but for errors; a panic ends the machine. The host may be slow: no watchdog, and no check of
+# the timer at boot, which panics if it ticks late.
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog tsc=reliable "
-    "rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on audit=0 apparmor=0"
+    "no_timer_check rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on audit=0 apparmor=0"
 )
 
 
@@ -70,9 +71,11 @@ def command(
     channel: int,
     kernel_words: str = "",
     plugin: str = "",
+    clock: bool = False,
 ) -> list[str]:
-    """`folder`: of the run, for the console and the window; `channel`: an inherited socket that
-    carries the second serial port; `plugin`: value of -plugin."""
+    """`folder`: of the run, for the console, the window and the clock's memory, which is there if
+    `clock`; `channel`: an inherited socket that carries the second serial port; `plugin`: value of
+    -plugin."""
     smp, cpu = topology_words(machine)
     words = [
         program(),
@@ -111,7 +114,8 @@ def command(
         "-initrd",
         str(image),
         "-append",
-        f"{KERNEL_WORDS} {kernel_words}".strip(),
+        # The first word for us tells programs that they are in the lab; the kernel passes it over.
+        f"{KERNEL_WORDS} homing.lab={machine.name} {kernel_words}".strip(),
         "-chardev",
         f"file,id=console,path={folder / 'console.txt'}",
         "-serial",
@@ -121,13 +125,14 @@ def command(
         "-serial",
         "chardev:channel",
     ]
-    words += [
-        "-object",
-        f"memory-backend-file,id=window,size={SLOTS * SLOT_BYTES},"
-        f"mem-path={folder / 'window'},share=on",
-        "-device",
-        "ivshmem-plain,memdev=window",
-    ]
+    shared = {"window": SLOTS * SLOT_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
+    for name, size in shared.items():
+        words += [
+            "-object",
+            f"memory-backend-file,id={name},size={size},mem-path={folder / name},share=on",
+            "-device",
+            f"ivshmem-plain,memdev={name}",
+        ]
     if plugin:
         words += ["-plugin", plugin]
     return words

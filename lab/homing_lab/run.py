@@ -14,14 +14,16 @@ from typing import Any
 from . import counts, hand_over, image, kernel, machine_file, qemu, record
 from .boot import Machine as Booted
 from .errors import LabError, UsageError
-from .guest import Request
+from .guest import CLOCK_BYTES, Request
 from .machine import Machine
-from .pack import Entry, Pack
-from .paths import binary, tbb_library
+from .pack import Entry, Pack, guest_path
+from .paths import binary, needed, tbb_library
 from .progress import Waiting
 from .session import Outcome, Session, Streams
 
 PLUGIN = "homing_lab_plugin.so"
+CLOCK = "homing-lab-clock.so"
+GUEST_CLOCK = f"/homing/{CLOCK}"
 AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
 SETTINGS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
@@ -48,6 +50,7 @@ class Options:
     environment: dict[str, str] = field(default_factory=dict)
     cache_scale: float = 1
     pack_words: bool = True
+    virtual_clock: bool = False
 
 
 @dataclass
@@ -59,6 +62,7 @@ class Report:
     counted: dict[str, Any] | None  # counts.json
     image: Path
     packed_s: float
+    virtual_clock: bool
 
 
 def tell(text: str) -> None:
@@ -122,11 +126,32 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    if options.virtual_clock:
+        pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
+        if options.words and is_static(pack, options.words[0]):
+            tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
     if options.user not in ("root", "nobody") and not options.user.isdigit():
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def is_static(pack: Pack, word: str) -> bool:
+    """No interpreter, so nothing can be preloaded; false for what is no program."""
+    found = shutil.which(word)
+    entry = pack.entries.get(guest_path(os.path.abspath(found))) if found else None
+    if entry is None or entry.source is None:
+        return False
+    with entry.source.open("rb") as file:
+        head = file.read(4096)
+    return head.startswith(b"\x7fELF") and b"ld-linux" not in head
+
+
+def with_clock(environment: dict[str, str]) -> dict[str, str]:
+    """The program's environment, with the clock before what else it preloads."""
+    before = environment.get("LD_PRELOAD", "")
+    return environment | {"LD_PRELOAD": f"{GUEST_CLOCK}:{before}" if before else GUEST_CLOCK}
 
 
 def _add_word(pack: Pack, word: str) -> None:
@@ -171,6 +196,11 @@ def _check_memory(machine: Machine, image_file: Path) -> None:
 
 def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
     began = time.monotonic()
+    if options.virtual_clock and not options.count:
+        raise UsageError(
+            "--virtual-clock needs the plugin, whose time it is",
+            "run: without --no-count; shell: with --count",
+        )
     machine = load_machine(options)
     environment = environment_of(options)
     uid, gid, home = _user(options.user)
@@ -180,6 +210,8 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     _check_memory(machine, image_file)
     plugin = binary(PLUGIN) if options.count else None
     if options.count and plugin is None:
+        if options.virtual_clock:
+            needed(PLUGIN, "homing_lab")
         tell(f"no {PLUGIN} here, so nothing is counted (--no-count says so beforehand)")
     if options.results:
         try:
@@ -195,13 +227,24 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             argument = (
                 f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
             )
+        if options.virtual_clock:
+            with (folder / "clock").open("wb") as file:
+                file.truncate(CLOCK_BYTES)
+            argument += f",clock={folder / 'clock'}"
         return qemu.command(
-            machine, kernel_file, image_file, folder, channel, options.kernel_words, argument
+            machine,
+            kernel_file,
+            image_file,
+            folder,
+            channel,
+            options.kernel_words,
+            argument,
+            options.virtual_clock,
         )
 
     request = Request(
         words=options.words or ["/bin/sh"],
-        environment=environment,
+        environment=with_clock(environment) if options.virtual_clock else environment,
         folder=os.getcwd(),
         user=uid,
         group=gid,
@@ -225,7 +268,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             counted = counts.collect(booted.folder / "counts.json", options.results)
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
-    return Report(machine, outcome, counted, image_file, packed_s)
+    return Report(machine, outcome, counted, image_file, packed_s, options.virtual_clock)
 
 
 def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:

@@ -16,8 +16,8 @@ std::uint64_t kernel_entries::most_frequent() const {
   return most == times_.end() ? 0 : most->first;
 }
 
-session::session(machine m, std::filesystem::path out, void (*pause)())
-    : machine_(std::move(m)), out_(std::move(out)),
+session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock)
+    : machine_(std::move(m)), out_(std::move(out)), clock_(std::move(clock)),
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))), map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)), clocks_(cpus_, pause), regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
@@ -27,19 +27,22 @@ session::session(machine m, std::filesystem::path out, void (*pause)())
 }
 
 std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
-  std::filesystem::path machine_file, out;
+  std::filesystem::path machine_file, out, clock;
   for (const std::string& argument : arguments) {
     if (argument.starts_with("machine=")) {
       machine_file = argument.substr(8);
     } else if (argument.starts_with("out=")) {
       out = argument.substr(4);
+    } else if (argument.starts_with("clock=")) {
+      clock = argument.substr(6);
     } else {
-      throw machine_error(argument + ": expected machine=FILE or out=FILE");
+      throw machine_error(argument + ": expected machine=FILE, out=FILE or clock=FILE");
     }
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
-  return std::make_unique<session>(read_machine(machine_file), out, pause);
+  return std::make_unique<session>(read_machine(machine_file), out, pause,
+                                   clock.empty() ? nullptr : std::make_unique<clock_file>(clock));
 }
 
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
@@ -83,8 +86,16 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
     case HOMING_LAB_LEARN_PAGE:
     case HOMING_LAB_CHECK_PAGE: return learn(operation, physical, byte);
     case HOMING_LAB_CALIBRATED: return calibrated();
+    case HOMING_LAB_CLOCK: return tell_time(cpus_[cpu], address);
     default: return;
   }
+}
+
+/// [LT3] What the CPU has begun is over by then: a clock that is read after a load or a store includes it.
+void session::tell_time(cpu_state& cpu, std::uint64_t address) noexcept {
+  if (clock_ == nullptr || model() == nullptr) return;
+  cpu.advance_to(cpu.window.drained());
+  clock_->tell(address, static_cast<std::uint64_t>(model_->scale().to_ns(cpu.now())));
 }
 
 void session::learn(unsigned operation, std::uint64_t physical, unsigned linux_node) {
@@ -113,6 +124,7 @@ void session::calibrated() {
   }
   regions_.open("whole");
   running_.store(model_.get(), std::memory_order_release);
+  if (clock_ != nullptr) clock_->start(static_cast<std::uint64_t>(std::time(nullptr)));
 }
 
 void session::fail(std::string why) {

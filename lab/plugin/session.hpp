@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "clock_file.hpp"
 #include "cpu.hpp"
 #include "machine.hpp"
 #include "memory_map.hpp"
@@ -46,8 +47,8 @@ class session {
  public:
   enum class entry : std::uint8_t { system_call, other };
 
-  session(machine m, std::filesystem::path out, void (*pause)());
-  /// "machine=FILE", "out=FILE".
+  session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr);
+  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE".
   static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
 
   [[nodiscard]] const machine& of() const { return machine_; }
@@ -74,6 +75,7 @@ class session {
  private:
   static constexpr ticks check_every = 4096 * ticks_per_cycle;
 
+  void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
   void calibrated();
   void write_if_due();  // at most once a second of the host's
@@ -81,6 +83,7 @@ class session {
 
   machine machine_;
   std::filesystem::path out_;
+  std::unique_ptr<clock_file> clock_;  // none: the program reads the guest's clock, which is the host's
   ticks ticks_per_instruction_;
   memory_map map_;
   std::unique_ptr<memory_system> model_;

@@ -68,10 +68,14 @@ void run_on(unsigned cpu) {
 
 node_memory::node_memory(std::size_t bytes, const std::vector<unsigned>& nodes)
     : bytes_((bytes + page_bytes - 1) / page_bytes * page_bytes) {
-  void* const p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) fail("no address space for " + std::to_string(bytes_) + " bytes");
+  // A page behind it that nobody may touch: else the kernel joins neighbours, and numa_maps counts them as one.
+  void* const p = mmap(nullptr, bytes_ + page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED || mprotect(p, bytes_, PROT_READ | PROT_WRITE) != 0) {
+    fail("no address space for " + std::to_string(bytes_) + " bytes");
+  }
   data_ = static_cast<char*>(p);
   madvise(data_, bytes_, MADV_NOHUGEPAGE);
+  if (nodes.empty()) return;
   unsigned long mask[nodes_max / 64] = {};
   for (const unsigned node : nodes) mask[node / 64] |= 1UL << (node % 64);
   const int mode = nodes.size() == 1 ? mpol_bind : mpol_interleave;
@@ -80,7 +84,7 @@ node_memory::node_memory(std::size_t bytes, const std::vector<unsigned>& nodes)
   }
 }
 
-node_memory::~node_memory() { munmap(data_, bytes_); }
+node_memory::~node_memory() { munmap(data_, bytes_ + page_bytes); }
 
 void node_memory::touch() {
   for (std::size_t at = 0; at != bytes_; at += page_bytes) static_cast<volatile char*>(data_)[at] = 1;

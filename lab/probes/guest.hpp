@@ -24,7 +24,7 @@ namespace homing::lab::probes {
 /// The calling thread runs there from now on.
 void run_on(unsigned cpu);
 
-/// Memory of given nodes: bound to one, or interleaved over several. Ordinary pages (no huge ones), untouched.
+/// Memory of given nodes: bound to one, or interleaved over several; none: where it is touched first. Ordinary pages (no huge ones), untouched.
 class node_memory {
  public:
   node_memory(std::size_t bytes, const std::vector<unsigned>& nodes);

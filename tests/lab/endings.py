@@ -9,12 +9,25 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab import COMMAND, boot, check, compile_c, lab, main, need
+from lab import COMMAND, ROOT, boot, check, compile_c, lab, main, need
 
 EATS = """
 #include <stdlib.h>
 #include <string.h>
 int main(void) { for (;;) { char* p = malloc(1 << 20); if (!p) return 3; memset(p, 1, 1 << 20); } }
+"""
+
+# Says in the calibrator's place that a page of node 0 is on node 1.
+LIES = """
+#include <homing/lab.h>
+static char pages[2][4096] __attribute__((aligned(4096)));
+int main(void) {
+  pages[0][0] = pages[1][0] = 1;
+  HOMING_LAB_MARK(HOMING_LAB_LEARN_PAGE, pages[0]);
+  HOMING_LAB_MARK(HOMING_LAB_CHECK_PAGE, pages[1] + 1);
+  HOMING_LAB_MARK(HOMING_LAB_CALIBRATED, pages[0]);
+  return 0;
+}
 """
 
 
@@ -86,6 +99,15 @@ def guest_troubles(folder):
     check(seen.code == 125 and "ended before the program did" in seen.err, "a guest that goes off", seen)
 
 
+def a_failed_calibration(folder):
+    lies = compile_c(folder, "lies", LIES, f"-I{ROOT}/include", "-static")
+    seen = lab("run", "--machine", "one-node", "--file", f"{lies}:/homing/homing-lab-calibrate", "--results", folder / "out",
+               "--", "echo", "ran", env={"TMPDIR": str(folder)})
+    check(seen.code == 125 and "could not learn which memory" in seen.err and "is not where" in seen.err and "ran" not in seen.out,
+          "a page that is not where Linux says ends the run, and is told", seen)
+    check(not machines_of(folder), "nothing is left")
+
+
 def what_is_missing(folder):
     compile_c(folder, "libgone.so", "int gone(void) { return 9; }", "-shared", "-fPIC")
     program = compile_c(folder, "needs", "int gone(void); int main(void) { return gone(); }", f"-L{folder}", "-l:libgone.so")
@@ -135,4 +157,4 @@ def cache_is_bounded(folder):
 
 
 need("qemu-system-x86_64", "busybox", "cc")
-main([signals_to_the_runner, time_limit, guest_troubles, what_is_missing, cache_is_bounded])
+main([signals_to_the_runner, time_limit, guest_troubles, a_failed_calibration, what_is_missing, cache_is_bounded])

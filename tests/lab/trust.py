@@ -80,8 +80,9 @@ def stream_bound(machine: dict[str, Any], pattern: str) -> float:
 
 def run_once(lab: str, probes: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the probes said and what the plugin counted, both by region."""
-    patterns = ("local", "next", "one", "interleaved")
+    patterns = ("local", "next", "one", "interleaved", "write")
     words = [f"homing-lab-stream_nodes {pattern} 4" for pattern in patterns]
+    words += ["homing-lab-placement 4"]
     words += ["homing-lab-chase 0 0 16", "homing-lab-chase 0 1 16", "homing-lab-chase 2 0 16",
               f"homing-lab-shared_line 0 1 {TURNS}", f"homing-lab-shared_line 2 2 {TURNS}"]
     names = sorted({word.split()[0] for word in words})
@@ -102,9 +103,35 @@ def run_once(lab: str, probes: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return {s["region"]: s for s in said}, {r["label"]: r for r in counted["regions"]}
 
 
+def examine_placement(trust: Trust, said: dict[str, Any], counted: dict[str, Any]) -> None:
+    """First touch, move_pages and thread binding: kernel and plugin agree on each."""
+    nodes = {"first touch": 1.0, "touched by one": 0.25, "moved": 0.0}  # the near share, of four
+    for name, near in nodes.items():
+        kernel, region = said[name], counted[name]
+        trust.check(f"{name}: near share by kernel", kernel["near_lines"] / kernel["lines"],
+                    near, near)
+        bound = {cpu["cpu"]: cpu["near"] for cpu in kernel["cpus"]}
+        on_bound = [cpu for cpu in region["cpus"] if cpu["cpu"] in bound]
+        # CPUs that are faster read more: each counts with what it read.
+        expected = sum(lines(cpu) * bound[cpu["cpu"]] for cpu in on_bound) / lines(region)
+        trust.check(f"{name}: near share by kernel less by plugin",
+                    expected - share(region, "local_dram"), -0.01, 0.01)
+        trust.check(f"{name}: threads on their CPUs by kernel", kernel["bound"],
+                    len(kernel["cpus"]), len(kernel["cpus"]))
+        trust.check(f"{name}: share of other CPUs by plugin",
+                    1 - sum(lines(cpu) for cpu in on_bound) / lines(region), 0, 0.01)
+        least = min(lines(cpu) for cpu in on_bound)
+        trust.check(f"{name}: the least of a bound CPU by an even share",
+                    least * len(bound) / lines(region), 0.3, 1)
+    moved = said["moved"]
+    trust.check("moved: pages by move_pages less by numa_maps",
+                moved["moved_pages"] - moved["lines"] * 64 / 4096, 0, 0)
+
+
 def examine(trust: Trust, machine: dict[str, Any], said: dict[str, Any],
             counted: dict[str, Any]) -> None:
-    for pattern, low, high in (("local", 0, 0.01), ("next", 0.99, 1), ("interleaved", 0.74, 0.76)):
+    for pattern, low, high in (("local", 0, 0.01), ("write", 0, 0.01), ("next", 0.99, 1),
+                               ("interleaved", 0.74, 0.76)):
         region, kernel = counted[f"stream {pattern}"], said[f"stream {pattern}"]
         trust.check(f"stream {pattern}: remote share",
                     share(region, "remote_dram", "remote_cache"), low, high)
@@ -115,6 +142,12 @@ def examine(trust: Trust, machine: dict[str, Any], said: dict[str, Any],
     for pattern in ("local", "next", "one"):
         trust.near(f"stream {pattern}: GB/s", gbs(counted[f"stream {pattern}"]),
                    stream_bound(machine, pattern), 0.05)
+    # Each line that is written is read first and written back: the controllers carry both.
+    written = counted["stream write"]
+    carried = (written["local_dram"] + written["remote_dram"] + written["write_backs"]) * 64
+    trust.near("stream write: GB/s", carried / written["virtual_ns"],
+               stream_bound(machine, "local"), 0.05)
+    examine_placement(trust, said, counted)
     for cpu_node, memory_node in ((0, 0), (0, 1), (2, 0)):
         name = f"chase {cpu_node} {memory_node}"
         region = counted[name]

@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "lab_machine_text.hpp"
 #include "marker.hpp"
@@ -17,7 +21,7 @@ namespace {
 
 using namespace homing::lab::model;
 
-int pauses = 0;
+std::atomic<int> pauses = 0;
 void count_pause() { ++pauses; }
 
 struct LabSession : testing::Test {
@@ -209,6 +213,125 @@ TEST(LabMark, OtherInstructionsAreNot) {
   EXPECT_FALSE(is_locked(load));
   EXPECT_TRUE(is_system_call(call));
   EXPECT_FALSE(is_system_call(swap));
+}
+
+struct LabClock : testing::Test {
+  LabClock() : file(testing::TempDir() + "homing_lab_clock"), out(testing::TempDir() + "homing_lab_clock_counts.json") {
+    std::ofstream(file, std::ios::binary).put(0);
+    std::filesystem::resize_file(file, HOMING_LAB_CLOCK_BYTES);
+    run = std::make_unique<session>(lab_test::machine(), out, count_pause, std::make_unique<clock_file>(file));
+  }
+  ~LabClock() override {
+    std::filesystem::remove(file);
+    std::filesystem::remove(out);
+  }
+  void calibrate() {
+    for (const unsigned operation : {HOMING_LAB_LEARN_PAGE, HOMING_LAB_CHECK_PAGE}) {
+      for (const unsigned node : {0U, 1U}) run->mark(0, operation, 0x7000 + node, (std::uint64_t{node} << 21) + 0x1000);
+    }
+    run->mark(0, HOMING_LAB_CALIBRATED, 0x7000, 0);
+  }
+  // What a thread reads that mapped the clock at `base`, a multiple of its size, and asks with the slot of its id.
+  std::uint64_t ask(unsigned cpu, unsigned id) {
+    constexpr std::uint64_t base = 0x7f0000000000;
+    const std::uint64_t offset = HOMING_LAB_CLOCK_HEADER_BYTES + 8 * std::uint64_t{id};
+    run->mark(cpu, HOMING_LAB_CLOCK, base + offset, 0);
+    return word(offset / 8);
+  }
+  std::uint64_t word(std::uint64_t index) {
+    std::ifstream in(file, std::ios::binary);
+    in.seekg(static_cast<std::streamoff>(index * 8));
+    std::uint64_t value = 0;
+    in.read(reinterpret_cast<char*>(&value), sizeof value);
+    return value;
+  }
+  std::filesystem::path file, out;
+  std::unique_ptr<session> run;
+};
+
+TEST_F(LabClock, StartsWithTheCalibration) {
+  EXPECT_EQ(ask(0, 1), 0U);
+  EXPECT_NE(word(0), HOMING_LAB_CLOCK_MAGIC);
+  calibrate();
+  EXPECT_EQ(word(0), HOMING_LAB_CLOCK_MAGIC);
+  EXPECT_NE(word(1), 0U) << "the calendar time of its zero";
+}
+
+TEST_F(LabClock, TellsEachThreadTheTimeOfTheCpuItRunsOn) {
+  calibrate();
+  const std::uint64_t before = ask(0, 100);
+  run->run(0, 1000, who::program);  // a cycle each, of a nanosecond
+  EXPECT_EQ(ask(0, 100), before + 1000);
+  EXPECT_LE(ask(1, 101), before);
+  run->run(1, 500, who::program);  // it was idle, and goes on where the others are
+  EXPECT_EQ(ask(1, 101), before + 1500);
+  EXPECT_EQ(word((HOMING_LAB_CLOCK_HEADER_BYTES / 8) + 100), before + 1000) << "each has a slot of its own";
+}
+
+TEST_F(LabClock, IncludesTheMissesInFlight) {
+  calibrate();
+  const std::uint64_t before = ask(0, 1);
+  run->model()->access(run->cpu(0), 7, 7, access_kind::store, who::program);  // overlapped: the CPU need not wait
+  EXPECT_EQ(run->cpu(0).now(), before * ticks_per_cycle);
+  EXPECT_EQ(ask(0, 1), before + 100);
+}
+
+// Nobody's time goes back, and each end meets its begin, whatever the CPUs do at once. For race detectors, too.
+TEST_F(LabClock, AllCpusAtOnce) {
+  calibrate();
+  constexpr unsigned turns = 300;
+  std::vector<std::thread> threads;
+  for (unsigned cpu = 0; cpu != 4; ++cpu) {
+    threads.emplace_back([&, cpu] {
+      const std::uint64_t stack = 0x10000 * (cpu + 1);
+      ticks last = 0;
+      for (unsigned turn = 0; turn != turns; ++turn) {
+        run->run(cpu, 100, who::program);
+        run->model()->access(run->cpu(cpu), turn, turn % 64, access_kind::store, who::program);
+        for (const unsigned operation : {HOMING_LAB_OPEN, HOMING_LAB_CLOSE}) {
+          run->mark(cpu, HOMING_LAB_LETTER, stack + 'r', 0);
+          run->mark(cpu, operation, stack, 0);
+        }
+        run->mark(cpu, HOMING_LAB_CLOCK, 0x7f0000000000 + HOMING_LAB_CLOCK_HEADER_BYTES + 8 * cpu, 0);
+        EXPECT_GE(run->cpu(cpu).now(), last);
+        last = run->cpu(cpu).now();
+        if (turn % 16 == cpu) run->idle(cpu);
+        if (turn % 100 == 99) run->write();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  const auto entries = [&] {
+    run->write();
+    std::ifstream in(out);
+    const auto json = nlohmann::json::parse(in);
+    EXPECT_EQ(json["regions"].size(), 2U);
+    EXPECT_EQ(json["regions"][1]["label"], "r");
+    return json["regions"][1]["entries"].get<unsigned>();
+  };
+  const unsigned before = entries();
+  run->mark(0, HOMING_LAB_LETTER, 0x500 + 'r', 0);
+  run->mark(0, HOMING_LAB_OPEN, 0x500, 0);
+  EXPECT_EQ(entries(), before + 1) << "it was closed as often as it was opened";
+}
+
+TEST_F(LabClock, LeavesTheHeaderAlone) {
+  calibrate();
+  run->run(0, 1000, who::program);
+  run->mark(0, HOMING_LAB_CLOCK, 0x7f0000000000, 0);
+  EXPECT_EQ(word(0), HOMING_LAB_CLOCK_MAGIC);
+}
+
+TEST(LabClockFile, AFileOfAnotherSizeIsRefused) {
+  const std::string file = testing::TempDir() + "homing_lab_short_clock";
+  std::ofstream(file) << "short";
+  try {
+    clock_file clock(file);
+    FAIL();
+  } catch (const machine_error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected a file of 2097152 bytes"), std::string::npos) << error.what();
+  }
+  std::filesystem::remove(file);
 }
 
 }  // namespace

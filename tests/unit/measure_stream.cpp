@@ -104,7 +104,7 @@ TEST(stream_check, rejects_one_wrong_element_of_each_array) {
 }
 
 TEST(stream_check, rejects_a_kernel_left_out_and_a_part_left_out) {
-  for (const kernel lost : all_kernels) {
+  for (const kernel lost : stream_kernels) {  // read leaves nothing
     small_arrays x;
     fill(x.part());
     for (const kernel k : all_kernels) run_kernel(k, x.part(0, k == lost ? elements - 1 : elements));
