@@ -15,6 +15,7 @@ void leave_waiting(suspend_point& left, const wait_context& wait) {
   using state = suspend_point::call_state;
   arena& a = *left.in;
   const isolation_tag isolation = left.disp->isolation;
+  const unsigned home = left.disp->thread->domain;  // now: once it may be called, the stack is no longer ours to look at
   a.add_reference();  // the stack may go on and end before the last look at its arena
   left.call_is.store(state::held, sync::relaxed);  // it stays where it is until both looks are done
   left.napping = {nullptr, isolation, &left};
@@ -29,7 +30,7 @@ void leave_waiting(suspend_point& left, const wait_context& wait) {
   if (over || !left.call_is.compare_exchange_strong(held, state::open, sync::acq_rel, sync::acquire)) {
     resume(left);  // somebody called while we held it, or would have, had it been listed
   } else if (has_task) {
-    a.call_for_work_left(isolation, left.disp->thread != nullptr ? left.disp->thread->domain : 0);
+    a.call_for_work_left(isolation, home);
   }
   a.drop_reference();
 }
