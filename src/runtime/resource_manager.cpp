@@ -195,7 +195,10 @@ void resource_manager::link(arena& a) {
 }
 
 void resource_manager::forget(arena& a) noexcept {
-  take_newcomers();
+  if (newcomers_.load(sync::relaxed) != nullptr) {
+    take_newcomers();                     // it may be one of them
+    dirty_.store(true, sync::seq_cst);  // [A9] no worker finds the others there any more: they are served at our unlock
+  }
   a.busy_.store(false, sync::relaxed);
   a.mandatory_.store(false, sync::relaxed);
   unlist(a);

@@ -4,8 +4,11 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <ostream>
@@ -342,6 +345,53 @@ TEST(allotment, a_node_without_a_worker_under_the_limit_gets_one_of_another) {
         arena.enqueue([&] { ran.store(true, sync::release); });
         await("a task enqueued on a node without workers", [&] { return ran.load(sync::acquire); });
       }
+    }
+  });
+}
+
+/// Stays in its exit until told, as long as it is a worker that leaves.
+class slow_to_leave final : public tbb::task_scheduler_observer {
+ public:
+  explicit slow_to_leave(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) { observe(true); }
+  ~slow_to_leave() override { observe(false); }
+  void on_scheduler_exit(bool is_worker) override {
+    if (is_worker) {
+      leaves.store(true, sync::release);
+      await("the end of the exit", [this] { return may_leave.load(sync::acquire); });
+    }
+  }
+  sync::atomic<bool> leaves{false};
+  sync::atomic<bool> may_leave{false};
+};
+
+/// The only worker is on its way out of an arena whose end it brings about, and has been allotted to one whose work is done
+/// by then, while a third begins to want it.
+TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
+  in_own_process(two_by_four, [] {
+    const auto limit = threads(2);
+    for (int round = 0; round < 20; ++round) {
+      auto ends = std::make_unique<tbb::task_arena>(2, 1);
+      auto observer = std::make_unique<slow_to_leave>(*ends);
+      tbb::task_arena sated(2, 1);
+      tbb::task_arena wants(2, 1);
+      tbb::task_group group;
+      sync::atomic<bool> held{false};
+      sync::atomic<bool> may_go{false};
+      sync::atomic<bool> ran{false};
+      ends->enqueue([&] {
+        held.store(true, sync::release);
+        await("the end of the hold", [&] { return may_go.load(sync::acquire); });
+      });
+      await("the only worker", [&] { return held.load(sync::acquire); });
+      sated.execute([&] { group.run([] {}); });
+      may_go.store(true, sync::release);
+      await("the worker's way out", [&] { return observer->leaves.load(sync::acquire); });
+      sated.execute([&] { group.wait(); });
+      wants.enqueue([&] { ran.store(true, sync::release); });
+      ends.reset();
+      observer->may_leave.store(true, sync::release);
+      await("the task of an arena that was announced meanwhile", [&] { return ran.load(sync::acquire); });
+      observer.reset();
     }
   });
 }
