@@ -150,23 +150,26 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       unlist(a);  // its own threads did the work before a worker came
       continue;
     }
-    portion p{&a, pool.only_mandatory ? 1 : std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
+    portion p{&a, std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
     for (unsigned d = 0; d < domain_count_; ++d) {
       p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] <= 0);
     }
+    const bool works_alone = p.homeless && a.is_of_one_domain();
+    const bool only_mandatory = pool.only_mandatory || works_alone;
+    p.wanted = only_mandatory ? 1 : p.wanted;
     if (!has_more) {
       keep_workers(p, pool);
     }
-    if (pool.only_mandatory && a.max_workers_ != 0 && (a.has_enqueued() || a.kept_.load(sync::relaxed))) {
+    if (only_mandatory && a.max_workers_ != 0 && (a.has_enqueued() || a.kept_.load(sync::relaxed))) {
       a.mandatory_.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
     }
-    if (!pool.only_mandatory || a.mandatory_.load(sync::relaxed)) {
+    if (!only_mandatory || a.mandatory_.load(sync::relaxed)) {
       give(p, 1, pool);  // one each first: nobody starves
     }
     if (p.given != 0) {
       portions.push_back(std::move(p));
     } else {
-      without = true;
+      without = without || !works_alone;
     }
   }
   without = without || next != level.end();

@@ -274,11 +274,6 @@ void arena::call_allotted_for_work_left(unsigned home) noexcept {
   for_work_left(isolation_of_the_work, home, [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
 }
 
-bool arena::has_enqueued() const noexcept {
-  return !unaddressed.empty() ||
-         std::any_of(&domains_[0], &domains_[0] + domain_count_, [](const arena_domain& d) { return !d.queue.empty(); });
-}
-
 void arena::begin_search(thread_state& t) noexcept {
   // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
   searchers_.fetch_add(1, sync::relaxed);
@@ -294,8 +289,9 @@ void arena::end_search_empty(thread_state& t) noexcept {
 
 void arena::end_search_found(thread_state& t) noexcept {
   t.slot->hungry.store(false, sync::relaxed);
-  const bool last_here = domains_[t.domain].searchers.fetch_sub(1, sync::relaxed) == 1;
   // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
+  // [S10] Where thieves stay, pushers rely on the first of these counts. seq_cst, both: see_all_pushes() [S9].
+  const bool last_here = domains_[t.domain].searchers.fetch_sub(1, sync::seq_cst) == 1;
   const bool last = searchers_.fetch_sub(1, sync::seq_cst) == 1;
   if ((stays_ ? last_here : last) && somebody_could_come()) {
     const unsigned by = stays_ ? t.domain : anybody;
@@ -450,45 +446,6 @@ void arena::drop_reference() noexcept {
   if (references_.fetch_sub(1, sync::acq_rel) == 1) {
     manager.retire(*this);
   }
-}
-
-void arena::submit(task& t, unsigned home_or_none) {
-  if (home_or_none == no_home) {
-    unaddressed.push(t);
-    new_common_work(no_isolation, 0);
-  } else {
-    domains_[home_or_none].queue.push(t);
-    new_mail(no_isolation, home_or_none);
-  }
-}
-
-void arena::enqueue(task& t, unsigned home_or_none) {
-  if (home_or_none == no_home) {
-    unaddressed.push(t);
-  } else {
-    domains_[home_or_none].queue.push(t);
-  }
-  sync::light_fence();  // the push before the look at mandatory_; partner: a leaving worker's heavy fence [A3]
-  if ((max_workers_ == 0 || manager_.allottable_workers() == 0) && slot_count_ > reserved_slots_ &&
-      !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
-    busy_.store(true, sync::seq_cst);
-    manager_.demand_rose(*this);
-  }
-  if (home_or_none == no_home) {
-    new_common_work(no_isolation, 0);
-  } else {
-    new_mail(no_isolation, home_or_none);
-  }
-}
-
-void arena::submit_critical(task& t) {
-  critical.push(t);
-  new_common_work(task_access::isolation(t), 0);
-}
-
-void arena::submit_resume(task& t) {
-  resumed.push(t);
-  new_common_work(any_isolation, 0);
 }
 
 }  // namespace homing::scheduler

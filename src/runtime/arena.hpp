@@ -55,7 +55,7 @@ struct arena_request {
   unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
   topology::constraints_query constraints;
   bool fast_leave = false;
-  int only_domain = -1;  ///< workers of no other domain, unless it has none; -1: as the constraints say
+  int only_domain = -1;  ///< workers of no other domain [A12]; -1: as the constraints say
   std::optional<steal_policy> steal;  ///< none: as HOMING_STEAL says
 };
 
@@ -92,6 +92,8 @@ class arena {
   [[nodiscard]] const arena_request& request() const noexcept { return request_; }
   [[nodiscard]] resource_manager& manager() const noexcept { return manager_; }
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
+  /// A pinned section's: workers of other domains come for what must be run only, and only if its own domain has none.
+  [[nodiscard]] bool is_of_one_domain() const noexcept { return request_.only_domain >= 0; }
   [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
   [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
   [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
@@ -258,6 +260,8 @@ class arena {
   }
   /// Says that no workers are wanted, unless work shows behind a fence; true if so.
   bool stand_down() noexcept;
+  /// After the push of what must be run even where no worker is allowed.
+  void want_mandatory_worker() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   /// Threads of which domains are of use: of the home of the work first, or of no other.
   enum class reach : bool { home, all };

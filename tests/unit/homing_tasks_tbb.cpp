@@ -5,10 +5,13 @@
 #include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -291,12 +294,70 @@ TEST(pinned, exceptions_come_back_and_one_arena_serves_many_sections_and_callers
   });
 }
 
-TEST(pinned, a_section_is_run_whatever_the_limit) {
+/// Under small limits some domains have no worker: there the caller works alone, but for what somebody may wait for.
+TEST(pinned, a_section_stays_in_its_domain_whatever_the_limit) {
   in_own_process(four_by_two, [] {
     for (std::size_t threads = 1; threads < 6; ++threads) {
       const parallelism limit(parallelism::max_allowed_parallelism, threads);
-      for (unsigned d = 0; d < domains; ++d) {
-        EXPECT_EQ(homing::pinned(d, [] { return 5; }), 5);
+      for (unsigned round = 0; round < 20 * domains; ++round) {
+        const unsigned d = round % domains;
+        std::atomic<unsigned> away{0};
+        std::atomic<unsigned> ran{0};
+        homing::pinned(d, [&] {
+          tbb::parallel_for(
+              0, 100,
+              [&](int) {
+                for (int i = 0; i < 5000; ++i) __asm__ volatile("");
+                ran.fetch_add(1);
+                if (homing::current_domain() != domain_index{d}) away.fetch_add(1);
+              },
+              tbb::simple_partitioner{});
+        });
+        ASSERT_EQ(ran.load(), 100U);
+        ASSERT_EQ(away.load(), 0U) << "domain " << d << ", limit " << threads;
+      }
+    }
+  });
+}
+
+TEST(pinned, what_is_enqueued_in_a_section_without_a_worker_runs_while_its_caller_blocks) {
+  in_own_process(four_by_two, [] {
+    for (std::size_t threads = 1; threads < 4; ++threads) {
+      const parallelism limit(parallelism::max_allowed_parallelism, threads);
+      for (unsigned round = 0; round < 20 * domains; ++round) {
+        std::promise<int> promise;
+        homing::pinned(round % domains, [&] {
+          tbb::task_arena here(tbb::task_arena::attach{});
+          here.enqueue([&] {
+            std::atomic<int> ran{0};
+            tbb::parallel_for(0, 100, [&](int) { ran.fetch_add(1); });
+            promise.set_value(ran.load());
+          });
+          ASSERT_EQ(promise.get_future().get(), 100);
+        });
+      }
+    }
+  });
+}
+
+TEST(pinned, a_stack_resumed_in_a_section_without_a_worker_goes_on_while_its_caller_blocks) {
+  in_own_process(four_by_two, [] {
+    for (std::size_t threads = 2; threads < 4; ++threads) {
+      const parallelism limit(parallelism::max_allowed_parallelism, threads);
+      for (unsigned round = 0; round < 5 * domains; ++round) {
+        std::promise<void> promise;
+        std::atomic<tbb::task::suspend_point> point{nullptr};
+        homing::pinned(round % domains, [&] {
+          tbb::task_arena here(tbb::task_arena::attach{});
+          here.enqueue([&] {
+            tbb::task::suspend([&](tbb::task::suspend_point p) { point.store(p); });
+            promise.set_value();
+          });
+          while (point.load() == nullptr) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the worker leaves
+          tbb::task::resume(point.load());
+          promise.get_future().get();
+        });
       }
     }
   });

@@ -90,8 +90,7 @@ void call_all_workers(int wanted) {
   });
 }
 
-/// Workers of each domain.
-std::vector<int> binding(int wanted) {
+void binding(int wanted) {
   const auto machine = homing::topology::current();
   const auto domains = machine.domains();
   call_all_workers(wanted);
@@ -114,7 +113,6 @@ std::vector<int> binding(int wanted) {
           "domain " + std::to_string(to_index(d.index)) + " has its share of workers",
           std::to_string(has) + " of " + std::to_string(wanted));
   }
-  return workers;
 }
 
 /// Tasks with an address that workers took, and not their maker, in whose deque they lie, too: most of them at home.
@@ -145,10 +143,9 @@ bool of_domain(const cpu_set_t& mask, unsigned domain) {
          std::all_of(cpus.begin(), cpus.end(), [&](int cpu) { return CPU_ISSET(static_cast<std::size_t>(cpu), &mask); });
 }
 
-/// Of domains with a worker: without one, under a limit, one of another domain helps.
-void pinned_sections(const std::vector<int>& workers) {
+/// In domains without a worker, under a limit, the caller works alone.
+void pinned_sections() {
   for (unsigned d = 0; d != homing::domain_count(); ++d) {
-    if (workers[d] == 0) continue;
     std::atomic<int> there{0}, total{0};
     homing::pinned(d, [&] {
       cpu_set_t mask;
@@ -198,11 +195,11 @@ int main(int argc, char** argv) {
   const long expected = given.number("--concurrency", static_cast<long>(machine.default_concurrency()));
   check(static_cast<long>(machine.default_concurrency()) == expected, "the threads that make sense",
         std::to_string(machine.default_concurrency()));
-  const std::vector<int> workers = binding(threads);
+  binding(threads);
   if (threads >= 2 * static_cast<int>(machine.domains().size())) {  // a worker in each domain
     addresses();
     hints();
   }
-  pinned_sections(workers);
+  pinned_sections();
   return verdict();
 }
