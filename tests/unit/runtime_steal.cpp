@@ -9,10 +9,12 @@
 
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "runtime/resource_manager.hpp"
 #include "unit/await.hpp"
+#include "unit/held_threads.hpp"
 #include "unit/litmus.hpp"
 #include "unit/own_process.hpp"
 #include "unit/topology_fixture.hpp"
@@ -209,6 +211,80 @@ TEST(steal, where_thieves_stay_what_a_thread_has_left_is_for_all) {
       await("a task whose thread has left the arena", [&] { return ran.load(); });
       arena.execute([&] { group.wait(); });
     }
+  });
+}
+
+/// A task with an address waits for its home's worker, who is busy: an idle thread of another domain leaves it alone.
+TEST(steal, where_thieves_stay_an_addressed_task_waits_for_its_home) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:2 pu:1"}}, [] {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 3);  // and so a worker in each domain
+    tbb::task_arena arena(3, 1);
+    homing::initialize(arena, homing::steal_policy::domain);
+    arena.execute([&] {
+      const unsigned here = domain_here();
+      for (int round = 0; round < 100 && !testing::Test::HasFailure(); ++round) {
+        sync::atomic<bool> is_held{false};
+        sync::atomic<bool> may_go{false};
+        sync::atomic<bool> near_ran{false};
+        sync::atomic<unsigned> ran_in{~0U};
+        tbb::task_group held;
+        homing::task_group group;
+        homing::enqueue(arena, homing::on(1 - here), [&] {
+          is_held.store(true);
+          await("the end of the hold", [&] { return may_go.load(); });
+        });
+        await("the other domain's worker", [&] { return is_held.load(); });
+        group.run(homing::on(1 - here), [&] { ran_in.store(domain_here()); });
+        held.run([&] { near_ran.store(true); });
+        await("this domain's worker", [&] { return near_ran.load(); });
+        await("its end of work", [] { return homing::testing::sleeping_workers() == 1; });
+        EXPECT_EQ(ran_in.load(), ~0U);
+        may_go.store(true);
+        await("the other domain's worker again", [&] { return ran_in.load() != ~0U; });
+        EXPECT_EQ(ran_in.load(), 1 - here);
+        group.wait();
+        held.wait();
+      }
+    });
+  });
+}
+
+/// Nobody of its home is here or expected: where thieves stay, it must be in the mailbox all the same, for nobody who comes
+/// could take it from its maker.
+TEST(steal, where_thieves_stay_an_addressed_task_is_posted_to_an_empty_domain) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:2 pu:1"}}, [] {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+    sync::atomic<unsigned> home{~0U};
+    tbb::task_arena other(1, 0);
+    other.enqueue([&] { home.store(domain_here()); });
+    await("the only worker", [&] { return home.load() != ~0U; });
+    bool done = false;
+    for (int thread = 0; thread < 8 && !done; ++thread) {
+      std::jthread([&] {
+        if (domain_here() == home.load()) {
+          return;  // each new thread is of the next domain
+        }
+        done = true;
+        tbb::task_arena arena(3, 1);
+        homing::initialize(arena, homing::steal_policy::domain);
+        for (int round = 0; round < 100 && !testing::Test::HasFailure(); ++round) {
+          arena.execute([&] {
+            homing::testing::gathering elsewhere(other, 1);
+            tbb::task_group before;
+            homing::task_group group;
+            sync::atomic<unsigned> ran_in{~0U};
+            before.run([] {});  // the arena wants workers from here on
+            group.run(homing::on(home.load()), [&] { ran_in.store(domain_here()); });
+            elsewhere.let_go();
+            await("the only worker's coming", [&] { return ran_in.load() != ~0U; });
+            EXPECT_EQ(ran_in.load(), home.load());
+            group.wait();
+            before.wait();
+          });
+        }
+      }).join();
+    }
+    EXPECT_TRUE(done);
   });
 }
 
