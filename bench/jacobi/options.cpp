@@ -3,7 +3,6 @@
 #include <homing/topology.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "command_line.hpp"
 
 namespace jacobi {
 namespace {
@@ -48,40 +49,13 @@ Exit: 0; 2 bad input; 3 a wrong result; 4 no memory.
   HOMING_TOPOLOGY="node:4 core:2 pu:1" jacobi --scale 0.05 --threads 8 --json
 )";
 
-[[noreturn]] void refuse(const std::string& what, const std::string& expected) {
-  std::fprintf(stderr, "jacobi: %s: expected %s; see --help\n", what.c_str(), expected.c_str());
-  std::exit(2);
-}
-
-std::string quoted(std::string_view text) {
-  std::string result(1, '"');
-  result.append(text);
-  result.push_back('"');
-  return result;
-}
-
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-int count(std::string_view option, std::string_view text, int most) {
-  const auto value = number<int>(text);
-  if (!value || *value < 1 || *value > most) {
-    refuse(std::string(option) + " " + std::string(text), "a number in 1.." + std::to_string(most));
-  }
-  return *value;
-}
-
-extents three(std::string_view option, std::string_view text) {
-  const std::string all(text);
+extents three(bench::command_line& line) {
+  const std::string_view all = line.value();
+  std::string_view text = all;
   std::vector<std::size_t> parts;
   while (parts.size() < 4) {
     const std::size_t cross = std::min(text.find('x'), text.size());
-    const auto value = number<std::size_t>(text.substr(0, cross));
+    const auto value = line.number<std::size_t>(text.substr(0, cross));
     if (!value || *value < 1 || *value > extent_max) break;
     parts.push_back(*value);
     if (cross == text.size()) {
@@ -90,7 +64,7 @@ extents three(std::string_view option, std::string_view text) {
     }
     text.remove_prefix(cross + 1);
   }
-  refuse(std::string(option) + " " + all, "KxJxI, three numbers in 1.." + std::to_string(extent_max));
+  line.refuse(all, "KxJxI, three numbers in 1.." + std::to_string(extent_max));
 }
 
 extents scaled(const extents& e, double by) {
@@ -100,17 +74,21 @@ extents scaled(const extents& e, double by) {
   return {times(e.k), times(e.j), times(e.i)};
 }
 
-std::vector<const variant*> named(std::string_view list) {
+std::vector<const variant*> all_variants() {
   std::vector<const variant*> result;
-  if (list == "all") {
-    for (const variant& v : variants()) result.push_back(&v);
-    return result;
-  }
+  for (const variant& v : variants()) result.push_back(&v);
+  return result;
+}
+
+std::vector<const variant*> named(bench::command_line& line) {
+  const std::string_view list = line.value();
+  if (list == "all") return all_variants();
+  std::vector<const variant*> result;
   for (std::size_t at = 0; at <= list.size();) {
     const std::size_t comma = std::min(list.find(',', at), list.size());
     const std::string_view name = list.substr(at, comma - at);
     const variant* const found = find_variant(name);
-    if (found == nullptr) refuse("--variant " + quoted(name), "\"all\" or names of --list");
+    if (found == nullptr) line.refuse(line.quoted(name), "\"all\" or names of --list");
     result.push_back(found);
     at = comma + 1;
   }
@@ -128,56 +106,52 @@ std::vector<const variant*> named(std::string_view list) {
 
 options parse(int argc, char** argv) {
   options result{};
-  result.wanted = named("all");
+  result.wanted = all_variants();
   result.threads = static_cast<int>(std::min<unsigned>(homing::topology::current().default_concurrency(), threads_max));
   double scale = scale_default;
   std::optional<extents> sites;
   std::optional<extents> block;
-  for (int at = 1; at < argc; ++at) {
-    const std::string_view option = argv[at];
-    const auto value = [&]() -> std::string_view {
-      if (at + 1 == argc) refuse(std::string(option), "a value after it");
-      return argv[++at];
-    };
-    if (option == "--help") {
+  bench::command_line line("jacobi", argc, argv);
+  while (const auto option = line.next()) {
+    if (*option == "--help") {
       std::fputs(help, stdout);
       std::exit(0);
-    } else if (option == "--list") {
+    } else if (*option == "--list") {
       list_and_end();
-    } else if (option == "--variant") {
-      result.wanted = named(value());
-    } else if (option == "--scale") {
-      const std::string_view text = value();
-      const auto given = number<double>(text);
-      if (!given || !(*given > 0 && *given <= 1)) refuse("--scale " + std::string(text), "a number above 0, up to 1");
+    } else if (*option == "--variant") {
+      result.wanted = named(line);
+    } else if (*option == "--scale") {
+      const std::string_view text = line.value();
+      const auto given = line.number<double>(text);
+      if (!given || !(*given > 0 && *given <= 1)) line.refuse(text, "a number above 0, up to 1");
       scale = *given;
-    } else if (option == "--grid") {
-      sites = three(option, value());
-    } else if (option == "--block") {
-      block = three(option, value());
-    } else if (option == "--threads") {
-      result.threads = count(option, value(), threads_max);
-    } else if (option == "--sweeps") {
-      result.sweeps = count(option, value(), count_max);
-    } else if (option == "--reps") {
-      result.repetitions = count(option, value(), count_max);
-    } else if (option == "--pin") {
-      const std::string_view text = value();
-      if (text != "yes" && text != "no") refuse("--pin " + std::string(text), "yes or no");
+    } else if (*option == "--grid") {
+      sites = three(line);
+    } else if (*option == "--block") {
+      block = three(line);
+    } else if (*option == "--threads") {
+      result.threads = line.count(threads_max);
+    } else if (*option == "--sweeps") {
+      result.sweeps = line.count(count_max);
+    } else if (*option == "--reps") {
+      result.repetitions = line.count(count_max);
+    } else if (*option == "--pin") {
+      const std::string_view text = line.value();
+      if (text != "yes" && text != "no") line.refuse(text, "yes or no");
       result.pin = text == "yes";
-    } else if (option == "--no-check") {
+    } else if (*option == "--no-check") {
       result.check = false;
-    } else if (option == "--json") {
+    } else if (*option == "--json") {
       result.json = true;
     } else {
-      refuse(quoted(option), "an option of --help");
+      line.refuse_option();
     }
   }
   result.sites = sites.value_or(scaled(paper_sites, scale));
   const extents wanted = block.value_or(scaled(paper_block, scale));
   // Extents are below 2^20 each, so that the product fits.
   if (result.sites.sites() > sites_max) {
-    refuse("--grid", "at most " + std::to_string(sites_max) + " sites");
+    line.refuse(std::string("--grid"), "at most " + std::to_string(sites_max) + " sites");
   }
   result.block = {std::min(wanted.k, result.sites.k), std::min(wanted.j, result.sites.j),
                   std::min(wanted.i, result.sites.i)};

@@ -2,10 +2,11 @@
 
 #include <homing/topology.hpp>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+
+#include "command_line.hpp"
 
 namespace vector_update {
 namespace {
@@ -31,29 +32,16 @@ constexpr int threads_max = 1024;
 constexpr int loops_max = 1'000'000;
 constexpr std::size_t elements_max = std::size_t{1} << 40;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& expected) {
-  std::fprintf(stderr, "vector_update: %s: expected %s; see --help\n", what.c_str(), expected.c_str());
-  std::exit(2);
-}
-
-template <class Number>
-Number number(std::string_view option, std::string_view text, Number most) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most) {
-    refuse(std::string(option) + " " + std::string(text), "a number in 1.." + std::to_string(most));
-  }
-  return value;
-}
-
+/// The option's value as one of these by its name.
 template <class Enum>
-Enum one_of(std::string_view option, std::string_view text, std::initializer_list<Enum> all) {
+Enum one_of(bench::command_line& line, std::initializer_list<Enum> all) {
+  const std::string_view text = line.value();
   std::string names;
   for (const Enum e : all) {
     if (name_of(e) == text) return e;
     names += (names.empty() ? "" : " or ") + std::string(name_of(e));
   }
-  refuse(std::string(option) + " " + std::string(text), names);
+  line.refuse(text, names);
 }
 
 }  // namespace
@@ -79,29 +67,25 @@ std::string_view name_of(placing p) noexcept {
 options parse(int argc, char** argv) {
   options result;
   result.threads = static_cast<int>(homing::topology::current().default_concurrency());
-  for (int at = 1; at < argc; ++at) {
-    const std::string_view option = argv[at];
-    const auto value = [&]() -> std::string_view {
-      if (at + 1 == argc) refuse(std::string(option), "a value after it");
-      return argv[++at];
-    };
-    if (option == "--help") {
+  bench::command_line line("vector_update", argc, argv);
+  while (const auto option = line.next()) {
+    if (*option == "--help") {
       std::fputs(help, stdout);
       std::exit(0);
-    } else if (option == "--schedule") {
-      result.work = one_of(option, value(), {schedule::none, schedule::affinity, schedule::distribution});
-    } else if (option == "--pages") {
-      result.pages = one_of(option, value(), {placing::first_touch, placing::interleaved, placing::enforced});
-    } else if (option == "--elements") {
-      result.elements = number(option, value(), elements_max);
-    } else if (option == "--loops") {
-      result.loops = number(option, value(), loops_max);
-    } else if (option == "--threads") {
-      result.threads = number(option, value(), threads_max);
-    } else if (option == "--json") {
+    } else if (*option == "--schedule") {
+      result.work = one_of(line, {schedule::none, schedule::affinity, schedule::distribution});
+    } else if (*option == "--pages") {
+      result.pages = one_of(line, {placing::first_touch, placing::interleaved, placing::enforced});
+    } else if (*option == "--elements") {
+      result.elements = line.count(elements_max);
+    } else if (*option == "--loops") {
+      result.loops = line.count(loops_max);
+    } else if (*option == "--threads") {
+      result.threads = line.count(threads_max);
+    } else if (*option == "--json") {
       result.json = true;
     } else {
-      refuse("\"" + std::string(option) + "\"", "an option of --help");
+      line.refuse_option();
     }
   }
   return result;

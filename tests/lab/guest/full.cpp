@@ -11,12 +11,12 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <vector>
 #include <new>
+#include <vector>
 
 #include "memory.hpp"
-#include "sandbox.hpp"
 #include "truth.hpp"
+#include "unit/system_call_filter.hpp"
 
 using namespace homing;
 using namespace guest;
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   if (machine.domains().size() < 2) give_up("expected several domains");
   const domain_index full{1};
   const hog most(machine.memory_id(full), 48 * mib);
-  if (given.has("sandbox") && !refuse_calls(docker_refuses, EPERM)) give_up("no filter can be set here");
+  if (given.has("sandbox") && !homing::testing::refuse(homing::testing::docker, EPERM)) give_up("no filter can be set here");
   placement(kernel, full);
   resource(full);
   return verdict();

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "memory.hpp"
-#include "sandbox.hpp"
 #include "truth.hpp"
+#include "unit/system_call_filter.hpp"
 
 using namespace homing;
 using namespace guest;
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
   const words given(argc, argv);
   const setting s{given.has("sandbox"), given.has("huge"), given.has("balancing")};
   truth kernel;
-  if (s.sandbox && !refuse_calls(docker_refuses, EPERM)) give_up("no filter can be set here");
+  if (s.sandbox && !homing::testing::refuse(homing::testing::docker, EPERM)) give_up("no filter can be set here");
   const auto machine = topology::current();
   const auto domains = static_cast<std::uint32_t>(machine.domains().size());
   check(!machine.is_virtual() && domains > 1, "a machine with several domains, and no made-up one", machine.describe());

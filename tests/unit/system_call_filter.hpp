@@ -1,4 +1,4 @@
-/// A system-call filter as Docker's default profile has it, for what it refuses of NUMA's calls.
+/// System-call filters as Docker and Podman install them, for what they refuse of NUMA's calls. Also for guests of the lab.
 #pragma once
 
 #include <linux/filter.h>
@@ -11,13 +11,14 @@
 #include <cstddef>
 #include <vector>
 
-namespace guest {
+namespace homing::testing {
 
-inline const std::vector<int> docker_refuses = {SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages,
-                                                SYS_migrate_pages};
+inline const std::vector<int> docker = {SYS_mbind, SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages,
+                                        SYS_migrate_pages};
+inline const std::vector<int> podman = {SYS_move_pages, SYS_migrate_pages};
 
 /// From here on the calls fail with `error`, in this process and its children, for ever. False if no filter can be set.
-inline bool refuse_calls(const std::vector<int>& calls, int error) {
+inline bool refuse(const std::vector<int>& calls, int error) {
   std::vector<sock_filter> program = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const int call : calls) {
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
@@ -25,7 +26,7 @@ inline bool refuse_calls(const std::vector<int>& calls, int error) {
   }
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-}  // namespace guest
+}  // namespace homing::testing
