@@ -24,6 +24,10 @@ GRACE_S = 10  # for the plugin to write its counts once the guest has ended
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+class HungAtBoot(Exception):
+    """The guest's kernel runs in circles."""
+
+
 class Stopped(Exception):
     def __init__(self, number: int) -> None:
         self.number = number
@@ -89,6 +93,15 @@ class Machine:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    def cpu_s(self) -> float:
+        """Of the host, that QEMU has used: unlike the time, no matter of who else uses the host."""
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text() if self._process else ""
+        except OSError:
+            return 0
+        fields = text.rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0
+
     def end(self) -> None:
         """Waits for QEMU's own end, so that the plugin can write; kills it if that takes long."""
         if not self._process:
@@ -150,6 +163,10 @@ class Machine:
             f"its console:\n  {_lines(console)}\n  {text[-500:]}",
         )
 
+    def console_end(self) -> str:
+        return _lines(self.said("console.txt"), slice(-8, None))
 
-def _lines(console: str) -> str:
-    return "\n  ".join([line for line in console.splitlines() if line.strip()][:8]) or "(nothing)"
+
+def _lines(console: str, which: slice = slice(8)) -> str:
+    lines = [line for line in console.splitlines() if line.strip()]
+    return "\n  ".join(lines[which]) or "(nothing)"

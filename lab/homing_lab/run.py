@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import counts, hand_over, image, kernel, machine_file, qemu, record
+from .boot import HungAtBoot
 from .boot import Machine as Booted
 from .errors import LabError, UsageError
 from .guest import CLOCK_BYTES, Request
@@ -24,6 +25,9 @@ from .session import Outcome, Session, Streams
 PLUGIN = "homing_lab_plugin.so"
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
+# QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
+# run into the breakpoint that marks the patch, for ever. One boot of 100 or so hangs so.
+BOOTS_MAX = 4
 AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
 SETTINGS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
@@ -194,6 +198,11 @@ def _check_memory(machine: Machine, image_file: Path) -> None:
         )
 
 
+def _boot_cpu_s_max(machine: Machine, image_file: Path) -> float:
+    """Some ten times what it takes."""
+    return 30 + 2 * machine.cpu_count + (image_file.stat().st_size >> 20) / 10
+
+
 def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
     began = time.monotonic()
     if options.virtual_clock and not options.count:
@@ -254,18 +263,28 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         settings=_settings(options),
     )
     packed_s = time.monotonic() - began
-    with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
-        session = Session(
-            booted,
-            request,
-            waiting.until_start(streams),
-            options.results,
-            options.timeout_s or None,
-        )
+    boot_cpu_s_max = _boot_cpu_s_max(machine, image_file)
+    for boots_left in reversed(range(BOOTS_MAX)):
         try:
-            outcome = session.run()
-        finally:
-            counted = counts.collect(booted.folder / "counts.json", options.results)
+            with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
+                session = Session(
+                    booted,
+                    request,
+                    waiting.until_start(streams),
+                    options.results,
+                    options.timeout_s or None,
+                    boot_cpu_s_max,
+                )
+                try:
+                    outcome = session.run()
+                finally:
+                    counted = counts.collect(booted.folder / "counts.json", options.results)
+            break
+        except HungAtBoot:
+            hung = f"the guest's kernel hung while it booted ({boot_cpu_s_max:.0f} s of CPU time)"
+            if boots_left == 0:
+                raise LabError(hung, f"{BOOTS_MAX} times; is this host's QEMU at fault?") from None
+            tell(f"{hung}, as QEMU's emulation makes it now and then: booting again")
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
     return Report(machine, outcome, counted, image_file, packed_s, options.virtual_clock)

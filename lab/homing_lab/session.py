@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from .boot import Machine
+from .boot import HungAtBoot, Machine
 from .errors import LabError
 from .guest import BrokenChannel, Request
 
@@ -45,7 +45,8 @@ class Streams:
 
 
 class Session:
-    """`run()` raises LabError (code 124 after the time limit); a signal to us passes through it."""
+    """`run()` raises LabError (code 124 after the time limit), or HungAtBoot if the program has not
+    been started after so much of the host's CPU time; a signal to us passes through it."""
 
     def __init__(
         self,
@@ -54,9 +55,11 @@ class Session:
         streams: Streams,
         results: Path | None,
         timeout_s: float | None,
+        boot_cpu_s_max: float,
     ) -> None:
         self._machine, self._request, self._streams = machine, request, streams
         self._results, self._timeout_s = results, timeout_s
+        self._boot_cpu_s_max = boot_cpu_s_max
         self._outcome = Outcome()
         self._file: BinaryIO | None = None
         self._input_open = streams.input is not None
@@ -90,9 +93,12 @@ class Session:
         left = 3600 if deadline is None else deadline - time.monotonic()
         if left <= 0:
             self._out_of_time()
+        if not self._program_runs and self._machine.cpu_s() > self._boot_cpu_s_max:
+            raise HungAtBoot
+        looks_again = self._request.terminal or not self._program_runs
         ready = {
             key.fd: events
-            for key, events in waiting.select(min(left, 0.5) if self._request.terminal else left)
+            for key, events in waiting.select(min(left, 0.5) if looks_again else left)
         }
         waiting.unregister(channel.end)
         if takes_input and source is not None:
@@ -111,13 +117,20 @@ class Session:
                 self._take(kind, payload)
 
     def _out_of_time(self) -> None:
+        said = self._machine.console_end()
         self._machine.interrupt()
-        what = (
-            "the program" if self._program_runs else "the machine did not start the program, or it"
-        )
+        limit = f"within {self._timeout_s:g} s"
+        if self._program_runs:
+            what = f"the program did not end {limit}"
+        elif self._outcome.boot_s:
+            booted = f"the guest booted in {self._outcome.boot_s:.0f} s"
+            what = f"{booted}, but did not start the program {limit}"
+        else:
+            what = f"the guest's kernel did not start our first program {limit}"
         raise LabError(
-            f"{what} did not end within {self._timeout_s:g} s",
-            "--timeout S sets another limit, 0 none",
+            what,
+            "--timeout S sets another limit, 0 none"
+            + ("" if self._program_runs else f"\nits console ends with:\n  {said}"),
             code=124,
         )
 

@@ -4,6 +4,7 @@ Method: time-outs, signals to the runner, panics, full memory, what is missing, 
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -156,5 +157,17 @@ def cache_is_bounded(folder):
     check("HOMING_LAB_CACHE_MIB" in seen.err or seen.code == 0, "a wrong limit is named", seen)
 
 
+def a_boot_that_hangs(folder):
+    """As QEMU's emulation may: here the first one's CPU runs in a circle from its start on."""
+    qemu = folder / "qemu-system-x86_64"
+    qemu.write_text(f"#!/bin/sh\n[ -e {folder}/first ] && exec {shutil.which(qemu.name)} \"$@\"\n: > {folder}/first\n"
+                    "while :; do :; done\n")
+    qemu.chmod(0o755)
+    seen = boot("--", "echo", "there", env={"PATH": f"{folder}:{os.environ['PATH']}"})
+    check(seen.code == 0 and seen.out == "there\n", "a boot that hung is repeated", seen)
+    check("hung while it booted" in seen.err and "booting again" in seen.err, "and that is told", seen)
+
+
 need("qemu-system-x86_64", "busybox", "cc")
-main([signals_to_the_runner, time_limit, guest_troubles, a_failed_calibration, what_is_missing, cache_is_bounded])
+main([signals_to_the_runner, time_limit, guest_troubles, a_failed_calibration, what_is_missing, cache_is_bounded,
+      a_boot_that_hangs])
