@@ -36,7 +36,8 @@ int bandwidth_command(const arguments& args) {
   options.repeat = 10;
   std::vector<std::string> kernel_names;
   app.add_option("--kernel", kernel_names,
-                 "copy, scale, add, triad, or read, which is not STREAM's and\nonly reads; several with commas (default: STREAM's four)")
+                 "copy, scale, add, triad, or read, which is not STREAM's and\nonly reads; several with commas "
+                 "(default: STREAM's four)")
       ->delimiter(',')
       ->check(CLI::IsMember({"copy", "scale", "add", "triad", "read"}))
       ->type_name("NAME");

@@ -45,7 +45,8 @@ int where_command(const arguments& args);
 int run_command(const arguments& args);
 int completions_command(const arguments& args);
 int manual_command(const arguments& args);
-/// `homing X` for a program homing-X that came with the command or is on PATH. Returns only if there is none: cli/external.cpp.
+/// `homing X` for a program homing-X that came with the command or is on PATH. Returns only if there is none:
+/// cli/external.cpp.
 int external_command(const std::string& name, const arguments& args);
 
 }  // namespace homing::cli

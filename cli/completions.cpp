@@ -56,7 +56,11 @@ _homing() {
   if [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == where || ${COMP_WORDS[1]} == lab ]]; then
     for ((i = 2; i < COMP_CWORD; i++)); do
       if [[ ${COMP_WORDS[i]} == -- ]]; then
-        if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); else COMPREPLY=($(compgen -cf -- "$cur")); fi
+        if declare -F _command_offset >/dev/null; then
+          _command_offset $((i + 1))
+        else
+          COMPREPLY=($(compgen -cf -- "$cur"))
+        fi
         return
       fi
     done

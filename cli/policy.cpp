@@ -60,7 +60,8 @@ std::optional<std::string> set_memory(const asked_nodes& asked, int mode) {
   return std::nullopt;
 }
 
-std::optional<std::string> set_cpus(const asked_nodes& asked, const node_of_cpu& nodes, const platform::cpu_set& before) {
+std::optional<std::string> set_cpus(const asked_nodes& asked, const node_of_cpu& nodes,
+                                    const platform::cpu_set& before) {
   if (asked.text.empty()) return std::nullopt;
   platform::cpu_set cpus;
   for (const auto cpu : before.ids()) {
@@ -82,8 +83,12 @@ std::optional<std::string> apply(const policy_request& request) {
   const bool interleaves = !request.interleave.empty();
   const bool binds = !request.membind.empty();
   const int mode = interleaves ? MPOL_INTERLEAVE : binds ? MPOL_BIND : MPOL_PREFERRED;
-  asked_nodes memory{interleaves ? "--interleave" : binds ? "--membind" : "--preferred",
-                     interleaves ? request.interleave : binds ? request.membind : request.preferred};
+  asked_nodes memory{interleaves ? "--interleave"
+                     : binds     ? "--membind"
+                                 : "--preferred",
+                     interleaves ? request.interleave
+                     : binds     ? request.membind
+                                 : request.preferred};
   asked_nodes cpus{"--cpunodebind", request.cpunodebind};
   const node_of_cpu nodes;
   const platform::affinity_result before = platform::get_affinity();

@@ -95,7 +95,8 @@ std::string report_svg(const ordered_json& report, const std::string& program) {
                         rounded(number(report, "/steals/near")), rounded(number(report, "/steals/far")),
                         rounded(number(report, "/mailbox")), rounded(number(report, "/revokes"))));
   if (report["virtual"] == true)
-    p.caption("a made-up machine: the domains are real to the scheduler only, and pages are where this machine has them");
+    p.caption(
+        "a made-up machine: the domains are real to the scheduler only, and pages are where this machine has them");
   const bool has_homes = report["homes"].is_array() && report["domains"].is_number_unsigned();
   if (has_homes && report["domains"].get<unsigned>() <= drawn_max) {
     p.add(tasks_map(report));

@@ -208,7 +208,8 @@ int run(const arguments& args) {
                "and no table");
   auto* json = app.add_flag("--json", options.json, "the report as one JSON object, on stderr");
   app.add_flag("--csv", options.csv, "the report as lines of figure and value, on stderr")->excludes(json);
-  app.add_option("--svg", options.svg, "the report also as a picture in FILE: tasks by home and by domain that\nran them, pages by node")
+  app.add_option("--svg", options.svg,
+                 "the report also as a picture in FILE: tasks by home and by domain that\nran them, pages by node")
       ->type_name("FILE");
   app.add_option("--trace", options.trace,
                  "write a trace of the tasks to this file, for ui.perfetto.dev or chrome://tracing:\n"

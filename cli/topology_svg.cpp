@@ -34,14 +34,18 @@ struct palette {
   const char* on_cpu;
   const char* memory;
 };
-constexpr palette light = {"#ffffff", "#1c2430", "#5b6675", "#f3f6fa", "#b9c4d2", "#dfe9f5", "#2f6fb3", "#ffffff", "#2c8a5a"};
-constexpr palette dark = {"#14181f", "#e6ebf2", "#9aa7b8", "#1d242e", "#3b4757", "#273446", "#5a9be0", "#0e1319", "#58c48b"};
+constexpr palette light = {"#ffffff", "#1c2430", "#5b6675", "#f3f6fa", "#b9c4d2",
+                           "#dfe9f5", "#2f6fb3", "#ffffff", "#2c8a5a"};
+constexpr palette dark = {"#14181f", "#e6ebf2", "#9aa7b8", "#1d242e", "#3b4757",
+                          "#273446", "#5a9be0", "#0e1319", "#58c48b"};
 
 std::string colours(const palette& p) {
-  return fmt::format("text {{ fill: {}; }} .page {{ fill: {}; }} .soft {{ fill: {}; }} .memory {{ fill: {}; }} .on-cpu {{ fill: {}; }}\n"
-                     "  .card {{ fill: {}; stroke: {}; }} .group {{ fill: {}; stroke: {}; }} .cpu {{ fill: {}; }} "
-                     ".cell {{ stroke: {}; fill: {}; }}\n",
-                     p.ink, p.page, p.soft, p.memory, p.on_cpu, p.card, p.line, p.group, p.line, p.cpu, p.line, p.cpu);
+  return fmt::format(
+      "text {{ fill: {}; }} .page {{ fill: {}; }} .soft {{ fill: {}; }} .memory {{ fill: {}; }} .on-cpu {{ fill: {}; "
+      "}}\n"
+      "  .card {{ fill: {}; stroke: {}; }} .group {{ fill: {}; stroke: {}; }} .cpu {{ fill: {}; }} "
+      ".cell {{ stroke: {}; fill: {}; }}\n",
+      p.ink, p.page, p.soft, p.memory, p.on_cpu, p.card, p.line, p.group, p.line, p.cpu, p.line, p.cpu);
 }
 
 // Colours are written out, since not every program that draws SVG knows variables.

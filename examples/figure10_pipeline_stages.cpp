@@ -1,6 +1,7 @@
-// Figure 10 of the TBB-NUMA paper: a pipeline of three stages. The first runs anywhere; the second works on a table that
-// lives at domain 0, the third on one that lives at domain 1. An item that comes to a stage in another domain than its
-// thread's leaves its thread for that domain's queue; the thread goes on with the next item. With one domain, all stay.
+// Figure 10 of the TBB-NUMA paper: a pipeline of three stages. The first runs anywhere; the second works on a table
+// that lives at domain 0, the third on one that lives at domain 1. An item that comes to a stage in another domain than
+// its thread's leaves its thread for that domain's queue; the thread goes on with the next item. With one domain, all
+// stay.
 #include <homing/memory_resource.hpp>
 #include <homing/parallel_pipeline.hpp>
 
@@ -57,15 +58,15 @@ int main() {
     return item{read++, 0};
   });
   const auto stage2 = tbb::make_filter<item, item>(tbb::filter_mode::parallel, homing::on(one, [&](item i) {
-    note(one);
-    i.result = stage2_data.sum_from(i.number);
-    return i;
-  }));
+                                                     note(one);
+                                                     i.result = stage2_data.sum_from(i.number);
+                                                     return i;
+                                                   }));
   // The last stage keeps the items' order and takes them one at a time, wherever they come from.
   const auto stage3 = tbb::make_filter<item, void>(tbb::filter_mode::serial_in_order, homing::on(other, [&](item i) {
-    note(other);
-    results.push_back(i.result + stage3_data.sum_from(i.number));
-  }));
+                                                     note(other);
+                                                     results.push_back(i.result + stage3_data.sum_from(i.number));
+                                                   }));
   tbb::parallel_pipeline(tokens, stage1 & stage2 & stage3);
 
   std::printf("%u domains: %zu of %zu steps ran at home\n", homing::domain_count(), at_home.load(), 2 * item_count);

@@ -1,7 +1,8 @@
-// Figure 11 of the TBB-NUMA paper, in the shape of cg: conjugate gradients on a sparse matrix. The rows are distributed over
-// the domains, their nonzeros follow them, and one loop serves both worlds: `use_numa ? dd : ap`.
+// Figure 11 of the TBB-NUMA paper, in the shape of cg: conjugate gradients on a sparse matrix. The rows are distributed
+// over the domains, their nonzeros follow them, and one loop serves both worlds: `use_numa ? dd : ap`.
 //
-//   figure11_conjugate_gradient [tbb]      with "tbb": affinity_partitioner and no placement, as a program without Homing
+//   figure11_conjugate_gradient [tbb]      with "tbb": affinity_partitioner and no placement, as a program without
+//   Homing
 #include <homing/parallel_for.hpp>
 #include <homing/parallel_reduce.hpp>
 #include <homing/placement.hpp>
@@ -72,20 +73,27 @@ int conj_grad(const vector& b, vector& x, const homing::schedule& how) {
   double rho = dot(r, r);
   int steps = 0;
   for (; std::sqrt(rho) > 1e-10 && steps < 500; ++steps) {
-    homing::parallel_for(range(0, size), [&](const range& rows) {
-      for (std::size_t j = rows.begin(); j != rows.end(); ++j) {
-        double sum = 0;
-        for (std::size_t k = rowstr[j]; k < rowstr[j + 1]; ++k) sum += a[k] * p[colidx[k]];
-        w[j] = sum;
-      }
-    }, how);
+    homing::parallel_for(
+        range(0, size),
+        [&](const range& rows) {
+          for (std::size_t j = rows.begin(); j != rows.end(); ++j) {
+            double sum = 0;
+            for (std::size_t k = rowstr[j]; k < rowstr[j + 1]; ++k) sum += a[k] * p[colidx[k]];
+            w[j] = sum;
+          }
+        },
+        how);
     const double alpha = rho / dot(p, w);
-    homing::parallel_for(std::size_t{0}, size, [&](std::size_t j) {
-      x[j] += alpha * p[j];
-      r[j] -= alpha * w[j];
-    }, how);
+    homing::parallel_for(
+        std::size_t{0}, size,
+        [&](std::size_t j) {
+          x[j] += alpha * p[j];
+          r[j] -= alpha * w[j];
+        },
+        how);
     const double rho_before = std::exchange(rho, dot(r, r));
-    homing::parallel_for(std::size_t{0}, size, [&](std::size_t j) { p[j] = r[j] + rho / rho_before * p[j]; }, how);
+    homing::parallel_for(
+        std::size_t{0}, size, [&](std::size_t j) { p[j] = r[j] + rho / rho_before * p[j]; }, how);
   }
   return steps;
 }

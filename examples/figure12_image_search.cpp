@@ -1,6 +1,6 @@
-// Figure 12 of the TBB-NUMA paper, the shape of ferret: images are looked for in a database that is spread over the domains.
-// Without NUMA one stage queries the entire database; with it there is a query stage for each domain, which runs there and
-// queries that domain's partition, and each query takes its best match so far from stage to stage.
+// Figure 12 of the TBB-NUMA paper, the shape of ferret: images are looked for in a database that is spread over the
+// domains. Without NUMA one stage queries the entire database; with it there is a query stage for each domain, which
+// runs there and queries that domain's partition, and each query takes its best match so far from stage to stage.
 #include <homing/distribution.hpp>
 #include <homing/parallel_pipeline.hpp>
 #include <homing/placement.hpp>
@@ -42,14 +42,16 @@ class image_database {
   const homing::domain_set& homes() const { return dd_.domains(); }
   void query_all(query& q) const { look_at(q, 0, database_size); }
   void query_partition(query& q, homing::domain_index home) const {
-    homing::for_each_piece_of(dd_, home, 0, database_size, [&](const homing::piece& p) { look_at(q, p.first, p.last); });
+    homing::for_each_piece_of(dd_, home, 0, database_size,
+                              [&](const homing::piece& p) { look_at(q, p.first, p.last); });
   }
 
  private:
   void look_at(query& q, std::size_t first, std::size_t last) const {
     for (std::size_t i = first; i < last; ++i) {
       float sum = 0;
-      for (std::size_t k = 0; k < q.wanted.size(); ++k) sum += (images_[i][k] - q.wanted[k]) * (images_[i][k] - q.wanted[k]);
+      for (std::size_t k = 0; k < q.wanted.size(); ++k)
+        sum += (images_[i][k] - q.wanted[k]) * (images_[i][k] - q.wanted[k]);
       if (sum < q.distance) {
         q.distance = sum;
         q.best = i;

@@ -1,5 +1,6 @@
 // Figure 13 of the TBB-NUMA paper, in the shape of fluidanimate: a grid of cells in partitions, which advances frame by
-// frame. Each frame has several phases, each phase a task for each partition, addressed to the domain that has its cells.
+// frame. Each frame has several phases, each phase a task for each partition, addressed to the domain that has its
+// cells.
 #include <homing/distributed_array.hpp>
 #include <homing/tasks.hpp>
 
@@ -62,15 +63,16 @@ void advance_frame(grid& g, std::atomic<int>& at_home) {
   run_phase(g, at_home, [&](std::size_t i) {  // clear
     for (cell& c : cells.row(i)) c.inflow = 0;
   });
-  run_phase(g, at_home, [&](std::size_t i) {  // what comes from the neighbours less what goes to them, of other partitions, too
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double here = cells(i, j).density;
-      if (i > 0) cells(i, j).inflow += (cells(i - 1, j).density - here) / 8;
-      if (i + 1 < rows) cells(i, j).inflow += (cells(i + 1, j).density - here) / 8;
-      if (j > 0) cells(i, j).inflow += (cells(i, j - 1).density - here) / 8;
-      if (j + 1 < columns) cells(i, j).inflow += (cells(i, j + 1).density - here) / 8;
-    }
-  });
+  run_phase(g, at_home,
+            [&](std::size_t i) {  // what comes from the neighbours less what goes to them, of other partitions, too
+              for (std::size_t j = 0; j < columns; ++j) {
+                const double here = cells(i, j).density;
+                if (i > 0) cells(i, j).inflow += (cells(i - 1, j).density - here) / 8;
+                if (i + 1 < rows) cells(i, j).inflow += (cells(i + 1, j).density - here) / 8;
+                if (j > 0) cells(i, j).inflow += (cells(i, j - 1).density - here) / 8;
+                if (j + 1 < columns) cells(i, j).inflow += (cells(i, j + 1).density - here) / 8;
+              }
+            });
   run_phase(g, at_home, [&](std::size_t i) {  // advance
     for (cell& c : cells.row(i)) c.density += c.inflow;
   });

@@ -1,6 +1,6 @@
 // Figure 8 of the TBB-NUMA paper: a loop of 1000 iterations, of which the first half is addressed to one domain and the
-// second half to another, because that is where their data is. With one domain there is nothing to address, and the loop is
-// TBB's own.
+// second half to another, because that is where their data is. With one domain there is nothing to address, and the
+// loop is TBB's own.
 #include <homing/distributed_array.hpp>
 #include <homing/parallel_for.hpp>
 
@@ -23,7 +23,8 @@ struct alignas(4096) block {
 }  // namespace
 
 int main() {
-  // Iterations [0, 500) belong to domain 0 and [500, 1000) to domain 1, if there are two: generic domains, no hardware ids.
+  // Iterations [0, 500) belong to domain 0 and [500, 1000) to domain 1, if there are two: generic domains, no hardware
+  // ids.
   const homing::regular_distribution halves =
       homing::block(iterations, homing::domain_set::first(std::min(2U, homing::domain_count())));
 

@@ -1,4 +1,5 @@
-/// How the benchmark programs with options of their own read them: strictly, and what is wrong ends the program with status 2.
+/// How the benchmark programs with options of their own read them: strictly, and what is wrong ends the program with
+/// status 2.
 #pragma once
 
 #include <charconv>

@@ -1,8 +1,8 @@
-// What addresses cost: a loop with a distribution beside one with static_partitioner, tasks with and without an address, and
-// the question where one is. On stock oneTBB addresses mean nothing, and cost next to nothing.
+// What addresses cost: a loop with a distribution beside one with static_partitioner, tasks with and without an
+// address, and the question where one is. On stock oneTBB addresses mean nothing, and cost next to nothing.
+#include <oneapi/tbb/parallel_for.h>
 #include <homing/parallel_for.hpp>
 #include <homing/tasks.hpp>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <cstddef>
 #include <cstdint>

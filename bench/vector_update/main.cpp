@@ -1,12 +1,13 @@
-// A vector update, repeated, in the scenarios of the TBB-NUMA paper's section 5.2: a schedule, and a place for the pages.
-// The lab counts who served the repeated update (its figure 15, in small); the filling before and the check after do not count.
+// A vector update, repeated, in the scenarios of the TBB-NUMA paper's section 5.2: a schedule, and a place for the
+// pages. The lab counts who served the repeated update (its figure 15, in small); the filling before and the check
+// after do not count.
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
 #include <homing/lab.hpp>
 #include <homing/parallel_for.hpp>
 #include <homing/placement.hpp>
 #include <homing/schedule.hpp>
 #include <homing/topology.hpp>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include <sys/mman.h>
 
@@ -69,9 +70,15 @@ class updater {
   void loop(const Body& body) {
     const part all(0, blocks_.size());
     switch (how_) {
-      case schedule::none: tbb::parallel_for(all, body); break;
-      case schedule::affinity: tbb::parallel_for(all, body, partitioner_); break;
-      case schedule::distribution: homing::parallel_for(all, body, blocks_); break;
+      case schedule::none:
+        tbb::parallel_for(all, body);
+        break;
+      case schedule::affinity:
+        tbb::parallel_for(all, body, partitioner_);
+        break;
+      case schedule::distribution:
+        homing::parallel_for(all, body, blocks_);
+        break;
     }
   }
 

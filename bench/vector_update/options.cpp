@@ -48,18 +48,24 @@ Enum one_of(bench::command_line& line, std::initializer_list<Enum> all) {
 
 std::string_view name_of(schedule s) noexcept {
   switch (s) {
-    case schedule::none: return "none";
-    case schedule::affinity: return "affinity";
-    case schedule::distribution: break;
+    case schedule::none:
+      return "none";
+    case schedule::affinity:
+      return "affinity";
+    case schedule::distribution:
+      break;
   }
   return "distribution";
 }
 
 std::string_view name_of(placing p) noexcept {
   switch (p) {
-    case placing::first_touch: return "first-touch";
-    case placing::interleaved: return "interleaved";
-    case placing::enforced: break;
+    case placing::first_touch:
+      return "first-touch";
+    case placing::interleaved:
+      return "interleaved";
+    case placing::enforced:
+      break;
   }
   return "enforced";
 }

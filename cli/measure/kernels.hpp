@@ -10,7 +10,8 @@
 
 namespace homing::measure {
 
-/// read: the sum of a, which is all that memory carries, whereas STREAM's kernels read what they write before, uncounted.
+/// read: the sum of a, which is all that memory carries, whereas STREAM's kernels read what they write before,
+/// uncounted.
 enum class kernel { copy, scale, add, triad, read };
 
 inline constexpr std::array stream_kernels{kernel::copy, kernel::scale, kernel::add, kernel::triad};

@@ -90,7 +90,9 @@ nlohmann::ordered_json machine_card::json() const {
           {"numa_balancing", or_null(numa_balancing)},
           {"date", date},
           {"lab", or_null(lab)},
-          {"clock", is_clock_virtual ? "modelled" : lab.empty() ? "system" : "host of the lab"}};
+          {"clock", is_clock_virtual ? "modelled"
+                    : lab.empty()    ? "system"
+                                     : "host of the lab"}};
 }
 
 machine_card describe_machine(const topology::snapshot& machine) {

@@ -3,7 +3,8 @@
 ///   homing::parallel_for(x, [](double& e) { e *= 2; });
 ///   homing::parallel_for(m, [&](std::size_t i, std::size_t j, double& e) { e = f(i, j); });
 ///   homing::parallel_for(x, [&](std::size_t first, std::span<double> run) { sweep(first, run); });
-///   const double sum = homing::parallel_reduce(x, 0.0, [](double e, double so_far) { return so_far + e; }, std::plus<>());
+///   const double sum = homing::parallel_reduce(x, 0.0, [](double e, double so_far) { return so_far + e; },
+///   std::plus<>());
 ///
 /// The body gets, whichever it can be called with, tried in this order:
 ///   an element                     body(T&)
@@ -11,8 +12,8 @@
 ///   a run of elements              body(i, ..., std::span<T>): the first one's index, and elements of one home side by
 ///                                  side along the last dimension: what compilers vectorise best
 /// and in a reduction the value so far behind it, and returns the next. A tbb::task_group_context may come last. Where
-/// nothing is addressed (one domain, another libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more has
-/// the range and the distribution: parallel_for(range, body, x.distribution()).
+/// nothing is addressed (one domain, another libtbb.so.12 than ours) runs end where TBB's own parts do. Who needs more
+/// has the range and the distribution: parallel_for(range, body, x.distribution()).
 #pragma once
 
 #include <homing/detail/strided.hpp>
@@ -63,8 +64,8 @@ inline constexpr bool takes_index = requires(const F& f, const point<Dims>& at, 
   }(std::make_index_sequence<Dims>());
 };
 
-/// Calls `body` for a run, element by element if that is what it takes. `values...` is nothing, or the value so far, which
-/// each call gets and returns.
+/// Calls `body` for a run, element by element if that is what it takes. `values...` is nothing, or the value so far,
+/// which each call gets and returns.
 template <std::size_t Dims, class T, class Body, class... Value>
 void call_for_run(const Body& body, point<Dims> at, std::span<T> run, Value&... value) {
   static_assert(sizeof...(Value) <= 1);
@@ -91,8 +92,8 @@ void call_for_run(const Body& body, point<Dims> at, std::span<T> run, Value&... 
 
 }  // namespace detail
 
-/// Calls the body for all elements, at their homes. Array, distribution and body are used by reference until all have ended.
-/// Whoever cancels the context, if one is given, leaves elements out.
+/// Calls the body for all elements, at their homes. Array, distribution and body are used by reference until all have
+/// ended. Whoever cancels the context, if one is given, leaves elements out.
 ///
 /// Threads: any. Errors: the first exception of the body; as homing::parallel_for().
 template <distributed_data Data, class Body>
@@ -112,8 +113,8 @@ void parallel_for(Data&& data, const Body& body) {
   homing::parallel_for(std::forward<Data>(data), body, context);  // not the one of the context's own namespace
 }
 
-/// The elements' values, joined from the left by `reduction`, each part computed at its home; `identity` begins each part.
-/// If the context is cancelled, a part of them.
+/// The elements' values, joined from the left by `reduction`, each part computed at its home; `identity` begins each
+/// part. If the context is cancelled, a part of them.
 ///
 /// Threads: any. Errors: as homing::parallel_reduce().
 template <distributed_data Data, class Value, class Body, class Reduction>

@@ -1,4 +1,5 @@
-/// An array that lives where its distribution says: memory of its own, placed, and touched first by threads of its homes.
+/// An array that lives where its distribution says: memory of its own, placed, and touched first by threads of its
+/// homes.
 ///
 ///   homing::distributed_array<double> x(n);                              // blocks over all domains, zeros
 ///   homing::distributed_array<double, 2> m({rows, columns});             // blocks of whole rows
@@ -7,12 +8,13 @@
 ///   std::printf("%.0f %% at home\n", 100 * x.verify().share_at_home());
 ///   homing::parallel_for(x, [](double& e) { e *= 2; });                  // <homing/array_loops.hpp>
 ///
-/// Pages are placed, not elements: the page at the border of two parts goes to the home of most of it, and is counted as
-/// `mixed`. Who wants none passes page_blocks<T>(extents) as the distribution; then parts differ by up to a page. Arrays
-/// with the same distribution have element i in the same domain, whatever their types, so that is not the default.
+/// Pages are placed, not elements: the page at the border of two parts goes to the home of most of it, and is counted
+/// as `mixed`. Who wants none passes page_blocks<T>(extents) as the distribution; then parts differ by up to a page.
+/// Arrays with the same distribution have element i in the same domain, whatever their types, so that is not the
+/// default.
 ///
-/// One memory node: the pages are the system's, the caller makes the elements, and no NUMA call is made. Made-up machine:
-/// the homes are in a book. Needs no TBB.
+/// One memory node: the pages are the system's, the caller makes the elements, and no NUMA call is made. Made-up
+/// machine: the homes are in a book. Needs no TBB.
 #pragma once
 
 #include <homing/detail/array_elements.hpp>
@@ -36,8 +38,8 @@
 
 namespace homing {
 
-/// How an array's memory is asked for; see placement_options. `fail`: ok() is false, nothing has a policy, and the elements
-/// are there all the same.
+/// How an array's memory is asked for; see placement_options. `fail`: ok() is false, nothing has a policy, and the
+/// elements are there all the same.
 struct array_options {
   on_refusal refusal = on_refusal::degrade;
   binding strength = binding::preferred;
@@ -45,7 +47,8 @@ struct array_options {
   page_kind pages = page_kind::base;
 };
 
-/// Elements are not initialised, and their pages not touched: they come to their homes when somebody first writes to them.
+/// Elements are not initialised, and their pages not touched: they come to their homes when somebody first writes to
+/// them.
 struct uninitialized_t {};
 inline constexpr uninitialized_t uninitialized{};
 
@@ -88,10 +91,11 @@ using extents_of_array = std::conditional_t<Dims == 1, std::size_t, point<Dims>>
 
 }  // namespace detail
 
-/// Blocks that begin on whole pages of `unit_bytes`, in an array of T that does: no page has two homes. For more than one
-/// dimension blocks of whole hyperplanes (rows), of which as many as fill whole pages belong together.
+/// Blocks that begin on whole pages of `unit_bytes`, in an array of T that does: no page has two homes. For more than
+/// one dimension blocks of whole hyperplanes (rows), of which as many as fill whole pages belong together.
 template <class T, std::size_t Dims>
-[[nodiscard]] regular_distribution<Dims> page_blocks(const point<Dims>& extents, const domain_set& over = domain_set::all(),
+[[nodiscard]] regular_distribution<Dims> page_blocks(const point<Dims>& extents,
+                                                     const domain_set& over = domain_set::all(),
                                                      std::size_t unit_bytes = page_bytes()) {
   static_cast<void>(detail::element_count<T, Dims>(extents));
   std::size_t plane_bytes = sizeof(T);
@@ -111,13 +115,15 @@ template <class T>
 
 /// Row-major elements in pages of their own, placed along `Dist`. A container but for its size, which is fixed.
 ///
-/// Ownership: of elements and pages; freed, nothing is left of their policy. Moving keeps the memory where it is, and leaves
+/// Ownership: of elements and pages; freed, nothing is left of their policy. Moving keeps the memory where it is, and
+/// leaves
 ///            an empty array behind. Not copyable: a copy of this size is to be written down.
 /// Threads:   like a container. Elements are made by one thread for each home, bound to it, all at the same time (the
 ///            caller makes small arrays); they are destroyed by the caller.
-/// Errors:    std::bad_array_new_length for more bytes than can be addressed, std::bad_alloc, and what T's constructor or a
-///            function of the index throws: what was made is destroyed then, by any thread. What could not be placed is in
-///            placement(). A distribution of other extents, or with domains that the machine does not have, is a
+/// Errors:    std::bad_array_new_length for more bytes than can be addressed, std::bad_alloc, and what T's constructor
+/// or a
+///            function of the index throws: what was made is destroyed then, by any thread. What could not be placed is
+///            in placement(). A distribution of other extents, or with domains that the machine does not have, is a
 ///            programmer's error.
 /// Source:    TBB-NUMA 4.5.
 template <class T, std::size_t Dims = 1, class Dist = regular_distribution<Dims>>
@@ -173,7 +179,8 @@ class distributed_array {
     requires detail::has_no_making<T>
       : distributed_array(private_t(), extents, std::move(dist), options) {}
   template <class F>
-  distributed_array(const extents_type& extents, Dist dist, const from_index<F>& from, const array_options& options = {})
+  distributed_array(const extents_type& extents, Dist dist, const from_index<F>& from,
+                    const array_options& options = {})
       : distributed_array(private_t(), extents, std::move(dist), options) {
     make(detail::make_from_index<T, Dims, F>{data(), on_.extents, from.f});
   }
@@ -265,7 +272,8 @@ class distributed_array {
     const detail::byte_runs<std::remove_cvref_t<decltype(along)>> runs{along, sizeof(T), size()};
     return detail::verify(runs.source(), pages_.range(), 1);
   }
-  /// Places the pages once more: after others have moved them, or with access::exclusive where system calls are refused.
+  /// Places the pages once more: after others have moved them, or with access::exclusive where system calls are
+  /// refused.
   const placement_report& enforce(access who = access::shared) {
     place(who);
     return placement();

@@ -83,7 +83,8 @@ class shifted {
 namespace detail {
 
 template <std::size_t Dims, class Dist>
-[[nodiscard]] constexpr shifted<Dims, Dist> shift(const Dist& of, const point<Dims>& origin, const point<Dims>& extents) {
+[[nodiscard]] constexpr shifted<Dims, Dist> shift(const Dist& of, const point<Dims>& origin,
+                                                  const point<Dims>& extents) {
   return {of, origin, extents};
 }
 template <std::size_t Dims, class Dist>

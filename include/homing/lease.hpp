@@ -1,12 +1,13 @@
-/// A lease of threads: what an OpenMP region, a thread pool or another runtime takes from the scheduler and gives back, so
-/// that the two do not run more threads than there are.
+/// A lease of threads: what an OpenMP region, a thread pool or another runtime takes from the scheduler and gives back,
+/// so that the two do not run more threads than there are.
 ///
 ///   const homing::lease threads(8);                   // up to 8, the calling one included
 ///   for (std::uint32_t i = 1; i < threads.threads(); ++i) pool.start(threads.domain_of(i));
 ///
-/// While a lease lives, TBB's arenas on our libtbb.so.12 are allotted as many fewer workers, domain by domain; when it ends
-/// they get them back. On another libtbb.so.12, or with none, a lease grants all that it is asked for, and is_managed() is
-/// false. It need not be the lessee who uses TBB. <homing/openmp_lease.hpp> runs OpenMP regions on a lease.
+/// While a lease lives, TBB's arenas on our libtbb.so.12 are allotted as many fewer workers, domain by domain; when it
+/// ends they get them back. On another libtbb.so.12, or with none, a lease grants all that it is asked for, and
+/// is_managed() is false. It need not be the lessee who uses TBB. <homing/openmp_lease.hpp> runs OpenMP regions on a
+/// lease.
 ///
 /// Needs linking to libhoming, and no TBB.
 /// Source: TBB-NUMA 3.4 and figure 4(b) (an OpenMP runtime that is registered with the RML), 4.2.
@@ -41,13 +42,14 @@ using detail::lease_source;
 /// The threads themselves are the owner's: a lease is the right to run so many.
 ///
 /// Grant:     never below one, the calling thread's own. Leases that live at once share fairly: who asks gets what is
-///            free, up to an equal share. None is taken from a lease that lives; renew() gives its surplus back. Together
-///            they never have more workers than global_control allows; a limit that falls later applies when they renew.
-///            With all workers leased, enqueued tasks still get one.
+///            free, up to an equal share. None is taken from a lease that lives; renew() gives its surplus back.
+///            Together they never have more workers than global_control allows; a limit that falls later applies when
+///            they renew. With all workers leased, enqueued tasks still get one.
 /// Ownership: ends with the object, on any thread. In the child of a fork, a lease of before the fork is nothing: one
 ///            thread. It survives tbb::finalize(), which it does not hold up.
 /// Threads:   made, ended, and used for different leases by any; of one lease, const calls by any at once.
-/// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is not,
+/// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is
+/// not,
 ///            is a programmer's error.
 /// Protocol:  docs/protocols/arena.md [A13].
 class [[nodiscard]] lease {
@@ -105,8 +107,8 @@ class [[nodiscard]] lease {
     detail::expects(to_index(domain) < domains_, "lease::threads_in", "there is no such domain; see domain_count()");
     return holds() ? granted_[to_index(domain)] : (domain == own_ ? 1 : 0);
   }
-  /// Where thread 0 <= i < threads() belongs: 0 is the thread that asked, where it was then, and its neighbours are of its
-  /// domain. Beyond threads(): as if counted round and round.
+  /// Where thread 0 <= i < threads() belongs: 0 is the thread that asked, where it was then, and its neighbours are of
+  /// its domain. Beyond threads(): as if counted round and round.
   [[nodiscard]] domain_index domain_of(std::uint32_t thread) const noexcept {
     const std::uint32_t count = threads();
     if (count == 1) return own_;
@@ -123,14 +125,15 @@ class [[nodiscard]] lease {
 
   /// False if nobody manages threads here (another libtbb.so.12, or none): everything asked for was granted.
   [[nodiscard]] bool is_managed() const noexcept { return number_ != ended && number_ != unmanaged; }
-  /// False while some arena has a worker that is to leave: a hint, for those who want to wait in their own way. The wait is
-  /// as long as the tasks at work, and never ends if one of them waits for the caller.
+  /// False while some arena has a worker that is to leave: a hint, for those who want to wait in their own way. The
+  /// wait is as long as the tasks at work, and never ends if one of them waits for the caller.
   [[nodiscard]] bool is_clear() const noexcept {
     return !is_managed() || detail::lease_door()->state_of_lease(number_) != detail::lease_state::crowded;
   }
 
-  /// Asks again, between two regions: gives up what others should have, takes what has come free, and follows the calling
-  /// thread to its domain. On failure, an exception, all is as before. Nothing happens to a lease that has ended.
+  /// Asks again, between two regions: gives up what others should have, takes what has come free, and follows the
+  /// calling thread to its domain. On failure, an exception, all is as before. Nothing happens to a lease that has
+  /// ended.
   void renew() {
     if (is_managed()) {
       auto granted = std::make_unique<std::uint32_t[]>(domains_);

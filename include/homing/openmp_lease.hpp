@@ -36,13 +36,14 @@ struct team_member {
   int bind_error_number;  ///< errno if it was to be bound and could not be, else 0
 };
 
-/// Runs `body(member)` once on each thread of a team of threads.threads(), and waits for all. Inside, worksharing (omp for,
-/// omp single, omp task) works as in any parallel region.
+/// Runs `body(member)` once on each thread of a team of threads.threads(), and waits for all. Inside, worksharing (omp
+/// for, omp single, omp task) works as in any parallel region.
 ///
-/// Ownership: `body` and the lease outlive the call, which ends with the region. Threads that were bound get their old mask
+/// Ownership: `body` and the lease outlive the call, which ends with the region. Threads that were bound get their old
+/// mask
 ///            back.
-/// Threads: by the one that took the lease, outside of a parallel region; inside of one, OpenMP may give one thread only.
-/// Errors: none of its own; OpenMP ends the program if `body` lets an exception out.
+/// Threads: by the one that took the lease, outside of a parallel region; inside of one, OpenMP may give one thread
+/// only. Errors: none of its own; OpenMP ends the program if `body` lets an exception out.
 template <class Body>
 void run(const lease& threads, binding bound, const Body& body) {
   const topology::snapshot machine = topology::current();

@@ -3,8 +3,8 @@
 ///   const homing::regular_distribution rows = homing::block(row_count);
 ///   homing::parallel_for(tbb::blocked_range<std::size_t>(0, row_count), sweep, rows);      // or any partitioner
 ///
-/// Subranges with one home are sent to it whole, those of other domains first and the caller's own last; below that they
-/// are split among the domain's threads. A thread without work takes what it finds, nearest first.
+/// Subranges with one home are sent to it whole, those of other domains first and the caller's own last; below that
+/// they are split among the domain's threads. A thread without work takes what it finds, nearest first.
 ///
 /// Source: TBB-NUMA 4.4.3, 4.5, figures 8 and 11.
 #pragma once
@@ -22,8 +22,8 @@
 namespace homing {
 namespace detail {
 
-/// A part of a loop: halves itself `depth` times, and once more each time it is taken by another thread than it was made
-/// for, so that work which is not even finds threads.
+/// A part of a loop: halves itself `depth` times, and once more each time it is taken by another thread than it was
+/// made for, so that work which is not even finds threads.
 template <class Range, class Body>
 class loop_task final : public counted_task<loop_task<Range, Body>> {
  public:
@@ -115,7 +115,8 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
   loop_join join(context);
   join.run([&] {
     if (reach < all.last[0]) {
-      loop_task<Range, Body>::send(loop_space<Range>::part(range, interval(reach, all.last[0])), place(), 0, body, join);
+      loop_task<Range, Body>::send(loop_space<Range>::part(range, interval(reach, all.last[0])), place(), 0, body,
+                                   join);
     }
     // Each domain goes over all positions, and has its share of them to do: so many times longer are its tasks.
     const std::size_t count = reach - all.first[0];
@@ -152,11 +153,11 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
 /// As tbb::parallel_for(range, body, context); `how` is a distribution over the range's index space, or any of oneTBB's
 /// partitioners, so that one call serves both; a homing::schedule holds either.
 ///
-/// With a distribution, body gets subranges that have one home each. The range's values are positions in the distribution:
-/// integers, not negative; those beyond it, or that it gives no home to, run anywhere. Body, range and distribution are
-/// used by reference until all iterations have ended. With one domain, or without our libtbb.so.12, it is
-/// tbb::parallel_for with static_partitioner, which keeps each thread's part in its caches; give a partitioner where work is
-/// uneven and the machine small.
+/// With a distribution, body gets subranges that have one home each. The range's values are positions in the
+/// distribution: integers, not negative; those beyond it, or that it gives no home to, run anywhere. Body, range and
+/// distribution are used by reference until all iterations have ended. With one domain, or without our libtbb.so.12, it
+/// is tbb::parallel_for with static_partitioner, which keeps each thread's part in its caches; give a partitioner where
+/// work is uneven and the machine small.
 ///
 /// Threads: any. Errors: what tbb::parallel_for throws, in particular the first exception of the body.
 template <class Range, class Body, class How>
@@ -164,7 +165,8 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
     if (range.empty()) return;
     if (domain_count() == 1) {
-      tbb::parallel_for(range, body, tbb::static_partitioner{}, context);  // who says where data is means to find it there
+      tbb::parallel_for(range, body, tbb::static_partitioner{},
+                        context);  // who says where data is means to find it there
     } else {
       detail::run_loop(range, body, how, context);
     }

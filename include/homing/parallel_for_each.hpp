@@ -11,10 +11,10 @@
 
 namespace homing {
 
-/// f(element) for each element of [first, last). `how`, as in parallel_for: a distribution, in which an element's position,
-/// counted from `first`, has its home; a partitioner; or a homing::schedule. Random access: a position must be found without
-/// walking. For lists, and for bodies that add work with a feeder, use
-/// task_group::run(on(home), ...) or tbb::parallel_for_each.
+/// f(element) for each element of [first, last). `how`, as in parallel_for: a distribution, in which an element's
+/// position, counted from `first`, has its home; a partitioner; or a homing::schedule. Random access: a position must
+/// be found without walking. For lists, and for bodies that add work with a feeder, use task_group::run(on(home), ...)
+/// or tbb::parallel_for_each.
 ///
 /// Threads: any. Errors: the first exception of f.
 template <std::random_access_iterator Iterator, class F, class How>

@@ -5,12 +5,14 @@
 ///       tbb::make_filter<row, sum>(tbb::filter_mode::parallel, homing::on(0, add_up)) &           // at domain 0
 ///       tbb::make_filter<sum, void>(tbb::filter_mode::parallel, homing::on(home_of_sum, store)));  // by item
 ///
-/// Filters, their composition and the run are oneTBB's; `on` goes around a filter's body. An item whose next stage is at
-/// home elsewhere is detached: it leaves its thread for that domain's queue, and the thread goes on with other items. One
-/// whose next stage is at home here, or nowhere in particular, stays with its thread. A home is a hint: threads without
-/// work take what waits for others. Without our libtbb.so.12 the same program runs, and homes mean nothing.
+/// Filters, their composition and the run are oneTBB's; `on` goes around a filter's body. An item whose next stage is
+/// at home elsewhere is detached: it leaves its thread for that domain's queue, and the thread goes on with other
+/// items. One whose next stage is at home here, or nowhere in particular, stays with its thread. A home is a hint:
+/// threads without work take what waits for others. Without our libtbb.so.12 the same program runs, and homes mean
+/// nothing.
 ///
-/// Source: TBB-NUMA 4.4.3 (detaching subtrees), figures 10 and 12. Why it is made so: docs/design/0004-homes-of-stages.md.
+/// Source: TBB-NUMA 4.4.3 (detaching subtrees), figures 10 and 12. Why it is made so:
+/// docs/design/0004-homes-of-stages.md.
 #pragma once
 
 #include <homing/tasks.hpp>
@@ -102,7 +104,8 @@ template <class HomeOf, class Body>
 
 namespace tbb::detail::d1 {
 
-/// oneTBB's leaf of a chain for a body with a home: it makes the same filter as for the body alone, and tells our runtime.
+/// oneTBB's leaf of a chain for a body with a home: it makes the same filter as for the body alone, and tells our
+/// runtime.
 template <typename Input, typename Output, typename Body, typename Home>
 class filter_node_leaf<Input, Output, homing::detail::placed_body<Body, Home>> : public filter_node {
   using placed_body = homing::detail::placed_body<Body, Home>;

@@ -1,5 +1,5 @@
-/// Reductions whose parts are computed where their data is: tbb::parallel_reduce with a distribution in the partitioner's
-/// place.
+/// Reductions whose parts are computed where their data is: tbb::parallel_reduce with a distribution in the
+/// partitioner's place.
 ///
 /// Source: TBB-NUMA 4.4.3, 4.5.
 #pragma once
@@ -59,9 +59,9 @@ template <class Range, class Value, class Body, class Reduction>
 }  // namespace detail
 
 /// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
-/// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home each,
-/// and the results are joined in the order of the range. Memory: a Value for each part, four for each thread and one for
-/// each piece at least; so no distribution with very many pieces (cyclic).
+/// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home
+/// each, and the results are joined in the order of the range. Memory: a Value for each part, four for each thread and
+/// one for each piece at least; so no distribution with very many pieces (cyclic).
 ///
 /// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.
 template <class Range, class Value, class Body, class Reduction, class How>
@@ -75,9 +75,8 @@ template <class Range, class Value, class Body, class Reduction, class How>
     return detail::reduce_parts(parts, identity, body, reduction, context);
   } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
     static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
-    return how.choose([&](auto&& chosen) -> Value {
-      return parallel_reduce(range, identity, body, reduction, chosen, context);
-    });
+    return how.choose(
+        [&](auto&& chosen) -> Value { return parallel_reduce(range, identity, body, reduction, chosen, context); });
   } else {
     return tbb::parallel_reduce(range, identity, body, reduction, how, context);
   }

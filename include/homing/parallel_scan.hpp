@@ -15,11 +15,11 @@
 
 namespace homing {
 
-/// As tbb::parallel_scan(range, identity, scan, reverse_join); `how` is a distribution over the range's index space, one of
-/// the partitioners that oneTBB has for scans (auto_partitioner, simple_partitioner), or a homing::schedule, which runs with
-/// auto_partitioner if it is of another one. With a distribution, scan(subrange, before, is_final) gets subranges with one
-/// home each, every one of them once with is_final, and all but the first and the last also without, at the same home if
-/// that can be. Returns the whole range's sum. One dimension.
+/// As tbb::parallel_scan(range, identity, scan, reverse_join); `how` is a distribution over the range's index space,
+/// one of the partitioners that oneTBB has for scans (auto_partitioner, simple_partitioner), or a homing::schedule,
+/// which runs with auto_partitioner if it is of another one. With a distribution, scan(subrange, before, is_final) gets
+/// subranges with one home each, every one of them once with is_final, and all but the first and the last also without,
+/// at the same home if that can be. Returns the whole range's sum. One dimension.
 ///
 /// Threads: any. Errors: what tbb::parallel_scan throws; std::bad_alloc.
 template <class Range, class Value, class Scan, class ReverseJoin, class How>

@@ -2,8 +2,8 @@
 ///
 ///   const double norm = homing::pinned(home_of(block), [&] { return norm_of(block); });     // with its parallel loops
 ///
-/// Where homing::on() is a hint that balance overrides, a pinned section runs with the threads of its domain and no others,
-/// however idle those are: for data so far from all others that help would cost more than it gives.
+/// Where homing::on() is a hint that balance overrides, a pinned section runs with the threads of its domain and no
+/// others, however idle those are: for data so far from all others that help would cost more than it gives.
 ///
 /// Source: the pinned runtime of "Locality-aware task scheduling", section 3.1; TBB-NUMA 4.2.
 #pragma once
@@ -35,8 +35,8 @@ class domain_stay {
   std::uint32_t before_;
 };
 
-/// Whether the calling thread is of the domain for good, so that it needs no binding. Another thread that is there now may be
-/// moved by the kernel at any time.
+/// Whether the calling thread is of the domain for good, so that it needs no binding. Another thread that is there now
+/// may be moved by the kernel at any time.
 [[nodiscard]] inline bool stays_in(domain_index domain) noexcept {
   if (current_domain() != domain) return false;
   const std::uint32_t before = door()->move_to(to_index(domain) | domain_is_fixed);
@@ -50,8 +50,8 @@ class domain_stay {
 ///
 /// Ownership: of the arena; tasks that are left behind are run nevertheless.
 /// Threads:   any, several at once.
-/// If the limit on threads leaves the domain no worker, the caller works alone. Without our libtbb.so.12 it is an arena like
-/// any other.
+/// If the limit on threads leaves the domain no worker, the caller works alone. Without our libtbb.so.12 it is an arena
+/// like any other.
 class domain_arena {
  public:
   /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's
@@ -65,8 +65,9 @@ class domain_arena {
   [[nodiscard]] domain_index domain() const noexcept { return domain_; }
 
   /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller that is
-  /// neither a worker of this domain nor in a pinned section of it is bound to its CPUs until the end: a few system calls. If the kernel refuses, it runs
-  /// where it is, current_domain() counts it there all the same, and one line on stderr says so, once in a process.
+  /// neither a worker of this domain nor in a pinned section of it is bound to its CPUs until the end: a few system
+  /// calls. If the kernel refuses, it runs where it is, current_domain() counts it there all the same, and one line on
+  /// stderr says so, once in a process.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
     if (detail::door() == nullptr || detail::stays_in(domain_)) return arena_.execute(std::forward<F>(f));

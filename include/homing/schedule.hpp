@@ -69,8 +69,8 @@ class any_distribution {
 /// dimension: made of either, without a word.
 ///
 /// Ownership: a distribution is copied once, and copies of the schedule share it. An affinity_partitioner is used by
-///            reference: what it has learnt must last from loop to loop, so it outlives the schedule; two loops that run at
-///            the same time need one each.
+///            reference: what it has learnt must last from loop to loop, so it outlives the schedule; two loops that
+///            run at the same time need one each.
 /// Threads:   like an int, but for that. Errors: std::bad_alloc when made of a distribution.
 class schedule : public detail::run_time_choice {
  public:

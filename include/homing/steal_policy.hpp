@@ -1,4 +1,5 @@
-/// How far an arena's idle threads go for work: each arena may have a policy of its own, beside HOMING_STEAL for all others.
+/// How far an arena's idle threads go for work: each arena may have a policy of its own, beside HOMING_STEAL for all
+/// others.
 ///
 ///   tbb::task_arena arena;
 ///   homing::initialize(arena, homing::steal_policy::domain);    // before its first use
@@ -7,8 +8,8 @@
 /// Source: TBB-NUMA 4.3 (stealing); the locality runtime of "Locality-aware task scheduling", section 3.1 (domain).
 #pragma once
 
-#include <homing/detail/tasks_door.hpp>
 #include <oneapi/tbb/task_arena.h>
+#include <homing/detail/tasks_door.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -23,11 +24,12 @@ enum class steal_policy : std::uint32_t {
   domain   ///< threads of its own domain and no others, however idle it is
 };
 
-/// As arena.initialize(), for an arena with that policy. What no thread of a domain could serve, such as tasks sent to a domain
-/// without workers, or left by a thread that has gone, others take all the same: nothing waits for ever. Without our
-/// libtbb.so.12 it is arena.initialize() and nothing else.
+/// As arena.initialize(), for an arena with that policy. What no thread of a domain could serve, such as tasks sent to
+/// a domain without workers, or left by a thread that has gone, others take all the same: nothing waits for ever.
+/// Without our libtbb.so.12 it is arena.initialize() and nothing else.
 ///
-/// Threads: as arena.initialize(). Errors: as it, std::bad_alloc; an arena that is active already is a programmer's error.
+/// Threads: as arena.initialize(). Errors: as it, std::bad_alloc; an arena that is active already is a programmer's
+/// error.
 inline void initialize(tbb::task_arena& arena, steal_policy policy) {
   if (arena.is_active()) {
     std::fputs("homing: initialize(arena, steal_policy) came after the arena's first use: call it before\n", stderr);

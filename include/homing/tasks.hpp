@@ -6,9 +6,10 @@
 ///   }
 ///   group.wait();
 ///
-/// An address is a hint, given once and never rewritten: any thread of that domain may take the task, and when none of them
-/// comes, others do, nearest first. A program addresses domain_count() generic domains and never learns hardware ids. On
-/// another libtbb.so.12 than ours (runtime().is_homing says so) the same program runs, and addresses mean nothing.
+/// An address is a hint, given once and never rewritten: any thread of that domain may take the task, and when none of
+/// them comes, others do, nearest first. A program addresses domain_count() generic domains and never learns hardware
+/// ids. On another libtbb.so.12 than ours (runtime().is_homing says so) the same program runs, and addresses mean
+/// nothing.
 ///
 /// Needs oneTBB's headers, 2021.8 or later, and linking to TBB and to libhoming.
 /// Source: TBB-NUMA 4.4 (addresses of processors, sticky), 4.4.3 (reflection, detached children), figure 13.
@@ -124,9 +125,9 @@ Value value_of(F&& f, Send&& send) {
 
 }  // namespace detail
 
-/// For those who write tasks on oneTBB's task class: as d1::spawn(), with an address. Any thread of that domain finds the
-/// task in its mailbox; it also lies in the caller's deque, newest first, so what should leave is best spawned first.
-/// Ownership: as d1::spawn(): the task ends itself. Threads: any. Errors: std::bad_alloc.
+/// For those who write tasks on oneTBB's task class: as d1::spawn(), with an address. Any thread of that domain finds
+/// the task in its mailbox; it also lies in the caller's deque, newest first, so what should leave is best spawned
+/// first. Ownership: as d1::spawn(): the task ends itself. Threads: any. Errors: std::bad_alloc.
 inline void spawn(place where, detail::d1::task& t, tbb::task_group_context& context) {
   if (const auto domain = detail::address_of(where, "spawn")) {
     detail::d1::spawn(t, context, static_cast<detail::d1::slot_id>(detail::door()->first_address + *domain));
@@ -135,8 +136,8 @@ inline void spawn(place where, detail::d1::task& t, tbb::task_group_context& con
   }
 }
 
-/// As spawn(), but the task lies in the domain's queue only, not in the caller's deque: the caller, which would otherwise
-/// take it back first, leaves it. At home already, it is spawned (TBB-NUMA 4.4.3, detaching).
+/// As spawn(), but the task lies in the domain's queue only, not in the caller's deque: the caller, which would
+/// otherwise take it back first, leaves it. At home already, it is spawned (TBB-NUMA 4.4.3, detaching).
 inline void detach(place where, detail::d1::task& t, tbb::task_group_context& context) {
   const auto domain = detail::address_of(where, "detach");
   if (domain && domain_index{*domain} != current_domain()) {
@@ -146,8 +147,9 @@ inline void detach(place where, detail::d1::task& t, tbb::task_group_context& co
   }
 }
 
-/// Runs `f` some time, on a thread of that domain if one comes, even where no workers are allowed; nobody waits for it, and
-/// an exception that leaves it is lost with its arena's other tasks: as task_arena::enqueue(). Errors: std::bad_alloc.
+/// Runs `f` some time, on a thread of that domain if one comes, even where no workers are allowed; nobody waits for it,
+/// and an exception that leaves it is lost with its arena's other tasks: as task_arena::enqueue(). Errors:
+/// std::bad_alloc.
 template <class F>
 void enqueue(tbb::task_arena& arena, place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
@@ -172,7 +174,8 @@ void enqueue(place where, F&& f) {
 
 /// tbb::task_group with addresses.
 ///
-/// Ownership: of the tasks until they have run. Ends with no task left: the destructor cancels and waits for what wait() was
+/// Ownership: of the tasks until they have run. Ends with no task left: the destructor cancels and waits for what
+/// wait() was
 ///            not called for.
 /// Threads:   as tbb::task_group: run() and cancel() from any thread while somebody keeps the group alive.
 /// Errors:    wait() rethrows the first exception of a task, after the others have ended or were cancelled.
@@ -229,9 +232,9 @@ class task_group {
   std::atomic<bool> waited_{true};  ///< nothing has been run since the last wait()
 };
 
-/// Runs `f` on a thread of that domain, if one comes, and waits: its value, or its exception, is the caller's. A caller who
-/// is there already runs it at once; one who waits works on other tasks meanwhile. A cancellation around it does not reach
-/// in: there would be no value.
+/// Runs `f` on a thread of that domain, if one comes, and waits: its value, or its exception, is the caller's. A caller
+/// who is there already runs it at once; one who waits works on other tasks meanwhile. A cancellation around it does
+/// not reach in: there would be no value.
 template <class F>
 auto run_on(domain_index domain, F&& f) -> std::invoke_result_t<F> {
   using value = std::invoke_result_t<F>;

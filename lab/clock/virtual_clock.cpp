@@ -1,10 +1,12 @@
-/// homing-lab-clock.so, preloaded in the guest: the C library's clocks answer with the virtual time of the CPU that asks.
+/// homing-lab-clock.so, preloaded in the guest: the C library's clocks answer with the virtual time of the CPU that
+/// asks.
 ///
-/// Answered:  clock_gettime of the monotonic and the calendar clocks, gettimeofday, timespec_get, time. CPU-time clocks go to
+/// Answered:  clock_gettime of the monotonic and the calendar clocks, gettimeofday, timespec_get, time. CPU-time clocks
+/// go to
 ///            the kernel, as does everything that waits until a time.
 /// Threads:   any; each has a slot of its own in the clock's memory, and never sees its time go back.
-/// Errors:    without a clock (on a real machine, or without --virtual-clock) one line on stderr, and the kernel's clocks.
-/// Source:    docs/protocols/lab_clock.md.
+/// Errors:    without a clock (on a real machine, or without --virtual-clock) one line on stderr, and the kernel's
+/// clocks. Source:    docs/protocols/lab_clock.md.
 #include <fcntl.h>
 #include <homing/lab.h>
 #include <pthread.h>
@@ -70,7 +72,7 @@ std::uint64_t virtual_ns() {
   }
   volatile std::uint64_t* const slot = slot_of_thread;
   HOMING_LAB_MARK(HOMING_LAB_CLOCK, slot);
-  const std::uint64_t now = *slot;      // [LT3] the answer
+  const std::uint64_t now = *slot;   // [LT3] the answer
   if (now > last_ns) last_ns = now;  // [LT5]
   return last_ns;
 }
@@ -94,11 +96,16 @@ extern "C" {
       case CLOCK_MONOTONIC:
       case CLOCK_MONOTONIC_RAW:
       case CLOCK_MONOTONIC_COARSE:
-      case CLOCK_BOOTTIME: *result = to_timespec(virtual_ns()); return 0;
+      case CLOCK_BOOTTIME:
+        *result = to_timespec(virtual_ns());
+        return 0;
       case CLOCK_REALTIME:
       case CLOCK_REALTIME_COARSE:
-      case CLOCK_TAI: *result = to_timespec(calendar_ns()); return 0;
-      default: break;
+      case CLOCK_TAI:
+        *result = to_timespec(calendar_ns());
+        return 0;
+      default:
+        break;
     }
   }
   return static_cast<int>(::syscall(SYS_clock_gettime, clock, result));

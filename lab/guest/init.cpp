@@ -30,13 +30,27 @@ request take_request(channel& runner) {
     const frame f = runner.next();
     const char* const text = f.payload.c_str();
     switch (f.kind) {
-      case 'a': wanted.words.push_back(f.payload); break;
-      case 'e': wanted.environment.push_back(f.payload); break;
-      case 'd': wanted.folder = f.payload; break;
-      case 'h': wanted.home = f.payload; break;
-      case 'u': std::sscanf(text, "%u %u", &wanted.user, &wanted.group); break;
-      case 't': wanted.terminal = std::sscanf(text, "%u %u", &wanted.rows, &wanted.columns) == 2; break;
-      case 'c': wanted.calibrate = true; break;
+      case 'a':
+        wanted.words.push_back(f.payload);
+        break;
+      case 'e':
+        wanted.environment.push_back(f.payload);
+        break;
+      case 'd':
+        wanted.folder = f.payload;
+        break;
+      case 'h':
+        wanted.home = f.payload;
+        break;
+      case 'u':
+        std::sscanf(text, "%u %u", &wanted.user, &wanted.group);
+        break;
+      case 't':
+        wanted.terminal = std::sscanf(text, "%u %u", &wanted.rows, &wanted.columns) == 2;
+        break;
+      case 'c':
+        wanted.calibrate = true;
+        break;
       case 'k': {
         const std::size_t space = f.payload.find(' ');
         const std::string path = f.payload.substr(0, space);
@@ -44,8 +58,10 @@ request take_request(channel& runner) {
         if (error != 0) runner.send('M', "can't write " + path + ": " + std::strerror(error));
         break;
       }
-      case 'G': return wanted;
-      default: break;
+      case 'G':
+        return wanted;
+      default:
+        break;
     }
   }
 }

@@ -88,8 +88,10 @@ void set_up_machine() {
     make_folders(folder, 0, 0);
     ::chmod(folder, 01777);
   }
-  for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
-                                     {"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"}}) {
+  for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"},
+                                     {"/dev/stdin", "/proc/self/fd/0"},
+                                     {"/dev/stdout", "/proc/self/fd/1"},
+                                     {"/dev/stderr", "/proc/self/fd/2"}}) {
     (void)!::symlink(target, link);
   }
   (void)!::sethostname("lab", 3);

@@ -90,7 +90,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 class relay {
  public:
   relay(channel& runner, int input, int output, int errors, char only)
-      : runner_(runner), input_(input), sources_{{{output, only != 0 ? only : 'O'}, {errors, only != 0 ? only : 'E'}}} {}
+      : runner_(runner),
+        input_(input),
+        sources_{{{output, only != 0 ? only : 'O'}, {errors, only != 0 ? only : 'E'}}} {}
 
   // Waits for something to move, or (if wanted) for a child to end; returns whether anything moved.
   enum class waiting_for { nothing, anything };
@@ -151,7 +153,8 @@ class relay {
     } else if (f.kind == 'w') {
       unsigned rows = 0;
       unsigned columns = 0;
-      if (std::sscanf(f.payload.c_str(), "%u %u", &rows, &columns) == 2) set_window(sources_[0].descriptor, rows, columns);
+      if (std::sscanf(f.payload.c_str(), "%u %u", &rows, &columns) == 2)
+        set_window(sources_[0].descriptor, rows, columns);
     }
     if (ends_ && to_write_.empty()) close_end(input_);
   }

@@ -16,7 +16,7 @@ struct request {
   std::string home{};                      ///< a folder to make for the user, or empty
   unsigned user = 0;
   unsigned group = 0;
-  bool terminal = false;                   ///< a pseudo-terminal in place of three pipes
+  bool terminal = false;  ///< a pseudo-terminal in place of three pipes
   unsigned rows = 24;
   unsigned columns = 80;
   bool calibrate = false;
@@ -24,9 +24,9 @@ struct request {
 
 /// How it ended.
 struct outcome {
-  int code = 0;              ///< of exit(), or 126 and 127 if it did not start
-  int signal = 0;            ///< that killed it, or 0
-  int start_error = 0;       ///< errno of exec, or 0
+  int code = 0;         ///< of exit(), or 126 and 127 if it did not start
+  int signal = 0;       ///< that killed it, or 0
+  int start_error = 0;  ///< errno of exec, or 0
 };
 
 /// Returns when the program itself has ended, whatever it left running. Its output goes out as frames of the kinds

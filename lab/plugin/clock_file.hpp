@@ -1,4 +1,5 @@
-/// Memory that the plugin and the guest both see, in which the guest's threads find the virtual time that they asked for.
+/// Memory that the plugin and the guest both see, in which the guest's threads find the virtual time that they asked
+/// for.
 ///
 /// A slot is eight bytes at an offset that the guest's thread chose: where it mapped this memory, the lowest bits of an
 /// address are the offset.

@@ -17,8 +17,17 @@ inline constexpr unsigned sources = 5;
 enum class who : std::uint8_t { program, kernel };
 
 /// The single figures; after them come the rows by node and by link.
-enum class figure : std::uint8_t { instructions, loads, stores, first_source, unplaced = first_source + sources,
-                                   upgrades, write_backs, overlapped, size };
+enum class figure : std::uint8_t {
+  instructions,
+  loads,
+  stores,
+  first_source,
+  unplaced = first_source + sources,
+  upgrades,
+  write_backs,
+  overlapped,
+  size
+};
 
 /// Where each figure is in one CPU's row.
 class count_layout {

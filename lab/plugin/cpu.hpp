@@ -53,8 +53,8 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
-  bool timed = true;  // false while an interrupt is served, which takes no virtual time [LM9]
-  ticks next_check = 0;           // when it has to look where the others are
+  bool timed = true;     // false while an interrupt is served, which takes no virtual time [LM9]
+  ticks next_check = 0;  // when it has to look where the others are
   miss_window window;
   stream_detector streams;
   cpu_counts counts;

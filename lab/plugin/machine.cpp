@@ -104,8 +104,8 @@ void read_cpus(machine& m, const place& p) {
 void read_memory(machine& m, const place& p) {
   for (std::size_t i = 0; i != p.size(); ++i) {
     p[i].only({"node", "size_mib", "bandwidth_gbs"});
-    m.memory.push_back({p[i]["node"].index(m.nodes()), p[i]["size_mib"].count(1, 1U << 20),
-                        p[i]["bandwidth_gbs"].positive()});
+    m.memory.push_back(
+        {p[i]["node"].index(m.nodes()), p[i]["size_mib"].count(1, 1U << 20), p[i]["bandwidth_gbs"].positive()});
     for (std::size_t j = 0; j != i; ++j) {
       if (m.memory[j].node == m.memory[i].node) fail(p[i].path, "one memory a node", "a second one");
     }
@@ -170,7 +170,8 @@ machine parse_machine(std::string_view text) {
   }
   m.dram_ns = read_square(p["dram_ns"], nodes);
   m.cache_ns = read_square(p["cache_ns"], nodes);
-  m.pair_gbs = p["pair_gbs"].at.is_null() ? matrix(nodes, std::vector<double>(nodes, 0)) : read_square(p["pair_gbs"], nodes);
+  m.pair_gbs =
+      p["pair_gbs"].at.is_null() ? matrix(nodes, std::vector<double>(nodes, 0)) : read_square(p["pair_gbs"], nodes);
   m.cache_scale = p["cache_scale"].positive();
   m.private_cache = read_cache(p["private"]);
   const place shared = p["shared"];

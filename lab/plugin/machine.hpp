@@ -29,9 +29,7 @@ struct cache_shape {
   unsigned ways = 0;
   double latency_ns = 0;
   /// At least one; a size that is no multiple of ways x line is cut.
-  [[nodiscard]] std::uint64_t sets() const {
-    return static_cast<std::uint64_t>(size_kib * 1024 / line_bytes / ways);
-  }
+  [[nodiscard]] std::uint64_t sets() const { return static_cast<std::uint64_t>(size_kib * 1024 / line_bytes / ways); }
 };
 
 struct shared_cache_shape : cache_shape {
@@ -60,7 +58,7 @@ struct machine {
   matrix pair_gbs;                   // [node of the CPU][node of the memory]; 0 where nothing is published
   std::vector<double> link_gbs;      // a link is one direction
   std::vector<std::vector<std::vector<unsigned>>> routes;  // [node of the CPU][of the memory or cache]: links
-  double cache_scale = 1;  // by how much the caches are smaller than the real machine's
+  double cache_scale = 1;                                  // by how much the caches are smaller than the real machine's
   std::vector<std::string> assumed;
 
   [[nodiscard]] unsigned cpus() const { return static_cast<unsigned>(cpu_node.size()); }

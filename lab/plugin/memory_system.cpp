@@ -17,8 +17,13 @@ constexpr std::uint64_t bit(unsigned i) { return std::uint64_t{1} << i; }
 }  // namespace
 
 memory_system::memory_system(const machine& m, const memory_map& map)
-    : map_(map), scale_(m.clock_ghz), layout_(m.nodes(), static_cast<unsigned>(m.link_gbs.size())),
-      routes_(m.routes), shared_of_core_(m.cores()), cores_of_shared_(m.shared.size()), controllers_(m.nodes()),
+    : map_(map),
+      scale_(m.clock_ghz),
+      layout_(m.nodes(), static_cast<unsigned>(m.link_gbs.size())),
+      routes_(m.routes),
+      shared_of_core_(m.cores()),
+      cores_of_shared_(m.shared.size()),
+      controllers_(m.nodes()),
       directory_(map.addresses_end() / line_bytes) {
   for (unsigned cpu = 0; cpu != m.cpus(); ++cpu) {
     shared_of_core_[m.cpu_core[cpu]] = m.cpu_l3[cpu];
@@ -183,7 +188,8 @@ private_cache::victim memory_system::share_owner(line_entry& e, std::uint64_t li
   return shared_[shared].insert(line, true);
 }
 
-/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it can start. [LM4]
+/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it can start.
+/// [LM4]
 ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by) {
   if (!cpu.timed) return at;
   ticks start = at;
@@ -217,9 +223,12 @@ void memory_system::wait(cpu_state& cpu, bool overlapped, ticks issued, ticks do
 void memory_system::count(cpu_state& cpu, const service& s, unsigned home, who by) {
   cpu.counts.add(by, layout_.at(s.from));
   switch (s.from) {
-    case source::local_cache: return cpu.counts.add(by, layout_.local_cache(home));
-    case source::remote_cache: return cpu.counts.add(by, layout_.cache(s.node));
-    default: return cpu.counts.add(by, layout_.dram(home));
+    case source::local_cache:
+      return cpu.counts.add(by, layout_.local_cache(home));
+    case source::remote_cache:
+      return cpu.counts.add(by, layout_.cache(s.node));
+    default:
+      return cpu.counts.add(by, layout_.dram(home));
   }
 }
 

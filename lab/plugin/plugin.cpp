@@ -1,8 +1,8 @@
 // The QEMU plugin: hands every load and store of the virtual machine to the model, with its physical address.
 //
 // Arguments: machine=FILE (machine.json), out=FILE (counts.json). Exit status 97 if the calibration failed.
-// Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for itself.
-// Source:    docs/design/0006-the-lab.md.
+// Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for
+// itself. Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
 
 #include <cstdio>
@@ -98,9 +98,9 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
     if (physical >= the_session->map().addresses_end()) return;
     recent.insert(page, physical & ~std::uint64_t{(1U << page_bits) - 1});
   }
-  const access_kind kind = Locked                             ? access_kind::atomic
+  const access_kind kind = Locked                           ? access_kind::atomic
                            : qemu_plugin_mem_is_store(info) ? access_kind::store
-                                                              : access_kind::load;
+                                                            : access_kind::load;
   model->access(the_session->cpu(vcpu), address >> line_bits, physical >> line_bits, kind, By);
 }
 
@@ -152,8 +152,9 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     const auto code = code_of(insn);
     const bool locked = is_locked(code);
-    qemu_plugin_vcpu_mem_cb_t callback = kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
-                                            : (locked ? on_access<who::program, true> : on_access<who::program, false>);
+    qemu_plugin_vcpu_mem_cb_t callback =
+        kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
+               : (locked ? on_access<who::program, true> : on_access<who::program, false>);
     void* data = nullptr;
     if (const auto operation = mark_of(code); operation && !kernel) {
       callback = on_mark;
@@ -177,7 +178,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
-                          std::to_string(info->system.smp_vcpus) + ", found " + std::to_string(the_session->of().cpus()));
+                          std::to_string(info->system.smp_vcpus) + ", found " +
+                          std::to_string(the_session->of().cpus()));
     }
     contexts = new cpu_context[the_session->of().cpus()];
   } catch (const std::exception& error) {

@@ -19,9 +19,7 @@ namespace homing::lab::model {
 class set_index {
  public:
   explicit set_index(std::uint64_t sets) : sets_(sets), mask_((sets & (sets - 1)) == 0 ? sets - 1 : 0) {}
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const {
-    return mask_ != 0 ? line & mask_ : line % sets_;
-  }
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t line) const { return mask_ != 0 ? line & mask_ : line % sets_; }
 
  private:
   std::uint64_t sets_, mask_;
@@ -45,8 +43,10 @@ class private_cache {
   };
 
   explicit private_cache(const cache_shape& shape)
-      : ways_(shape.ways), set_of_(shape.sets()), words_(new std::atomic<std::uint64_t>[shape.sets() * shape.ways]{}),
-        ages_(new std::atomic<std::uint32_t>[shape.sets() * shape.ways]{}) {}
+      : ways_(shape.ways),
+        set_of_(shape.sets()),
+        words_(new std::atomic<std::uint64_t>[shape.sets() * shape.ways] {}),
+        ages_(new std::atomic<std::uint32_t>[shape.sets() * shape.ways] {}) {}
 
   [[nodiscard]] found find(std::uint64_t line) const noexcept {
     const std::uint64_t first = set_of_(line) * ways_, name = name_of(line);

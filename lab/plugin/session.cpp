@@ -11,15 +11,20 @@ namespace homing::lab::model {
 
 std::uint64_t kernel_entries::most_frequent() const {
   const std::lock_guard guard(lock_);
-  const auto most = std::max_element(times_.begin(), times_.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(times_.begin(), times_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == times_.end() ? 0 : most->first;
 }
 
 session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock)
-    : machine_(std::move(m)), out_(std::move(out)), clock_(std::move(clock)),
-      ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))), map_(machine_),
-      model_(std::make_unique<memory_system>(machine_, map_)), clocks_(cpus_, pause), regions_(cpus_, clocks_) {
+    : machine_(std::move(m)),
+      out_(std::move(out)),
+      clock_(std::move(clock)),
+      ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
+      map_(machine_),
+      model_(std::make_unique<memory_system>(machine_, map_)),
+      clocks_(cpus_, pause),
+      regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
                        model_->layout());
@@ -69,7 +74,8 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
   const std::uint64_t sender = address & ~std::uint64_t{0xff};
   const unsigned byte = address & 0xff;
   switch (operation) {
-    case HOMING_LAB_LETTER: return letters_.add(sender, static_cast<char>(byte));
+    case HOMING_LAB_LETTER:
+      return letters_.add(sender, static_cast<char>(byte));
     case HOMING_LAB_OPEN:
     case HOMING_LAB_CLOSE: {
       const std::string label = letters_.take(sender);
@@ -84,10 +90,14 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
       return;
     }
     case HOMING_LAB_LEARN_PAGE:
-    case HOMING_LAB_CHECK_PAGE: return learn(operation, physical, byte);
-    case HOMING_LAB_CALIBRATED: return calibrated();
-    case HOMING_LAB_CLOCK: return tell_time(cpus_[cpu], address);
-    default: return;
+    case HOMING_LAB_CHECK_PAGE:
+      return learn(operation, physical, byte);
+    case HOMING_LAB_CALIBRATED:
+      return calibrated();
+    case HOMING_LAB_CLOCK:
+      return tell_time(cpus_[cpu], address);
+    default:
+      return;
   }
 }
 
@@ -110,7 +120,8 @@ void session::learn(unsigned operation, std::uint64_t physical, unsigned linux_n
   }
   ++calibration_.pages_checked;
   if (!map_.agrees(physical, linux_node)) {
-    fail("a page that Linux bound to its node " + std::to_string(linux_node) + " is not where that node's other pages are");
+    fail("a page that Linux bound to its node " + std::to_string(linux_node) +
+         " is not where that node's other pages are");
   }
 }
 
@@ -118,7 +129,8 @@ void session::calibrated() {
   {
     const std::lock_guard guard(lock_);
     if (calibration_.done || failed()) return;
-    if (calibration_.pages_checked == 0) return fail("no page was checked; homing-lab-calibrate has not run to its end");
+    if (calibration_.pages_checked == 0)
+      return fail("no page was checked; homing-lab-calibrate has not run to its end");
     calibration_.done = true;
     page_fault_.store(entries_.most_frequent(), std::memory_order_relaxed);
   }
@@ -146,8 +158,8 @@ void session::write_if_due() {
 
 void session::write() const {
   const std::lock_guard guard(lock_);
-  const std::string problem = write_counts(
-      out_, counts_document(machine_, calibration_, map_, model(), regions_.totals()));
+  const std::string problem =
+      write_counts(out_, counts_document(machine_, calibration_, map_, model(), regions_.totals()));
   if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
 }
 

@@ -18,7 +18,9 @@ namespace homing::lab::model {
 class shared_cache {
  public:
   explicit shared_cache(const cache_shape& shape)
-      : ways_(shape.ways), set_of_(shape.sets()), words_(new std::uint64_t[shape.sets() * shape.ways]{}),
+      : ways_(shape.ways),
+        set_of_(shape.sets()),
+        words_(new std::uint64_t[shape.sets() * shape.ways]{}),
         locks_(new spin_lock[shape.sets()]) {}
 
   /// True if the line is here; it becomes the youngest of its set.
@@ -62,8 +64,8 @@ class shared_cache {
   [[nodiscard]] std::uint64_t* words_of(std::uint64_t set) const noexcept { return words_.get() + set * ways_; }
   [[nodiscard]] std::uint64_t* find(std::uint64_t set, std::uint64_t line) const noexcept {
     std::uint64_t* const first = words_of(set);
-    std::uint64_t* const way =
-        std::find_if(first, first + ways_, [&](std::uint64_t word) { return (word & ~std::uint64_t{1}) == name_of(line); });
+    std::uint64_t* const way = std::find_if(
+        first, first + ways_, [&](std::uint64_t word) { return (word & ~std::uint64_t{1}) == name_of(line); });
     return way == first + ways_ ? nullptr : way;
   }
 

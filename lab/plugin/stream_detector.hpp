@@ -1,8 +1,8 @@
 /// Which misses a core would have fetched ahead: those of streams. Lines are virtual line numbers, whose order is the
 /// program's.
 ///
-/// A miss belongs to a stream if it continues one: the same distance from the stream's last miss as that had from the one
-/// before, at most 32 lines. All others are taken to depend on the load before them, as in a chain of pointers: the
+/// A miss belongs to a stream if it continues one: the same distance from the stream's last miss as that had from the
+/// one before, at most 32 lines. All others are taken to depend on the load before them, as in a chain of pointers: the
 /// emulator does not show what an address was computed from.
 /// Threads: its CPU's only.
 /// Source:  what processors' prefetchers do; Intel's optimization manual, "Data Prefetching".

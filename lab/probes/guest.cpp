@@ -80,7 +80,8 @@ node_memory::node_memory(std::size_t bytes, const std::vector<unsigned>& nodes)
   for (const unsigned node : nodes) mask[node / 64] |= 1UL << (node % 64);
   const int mode = nodes.size() == 1 ? mpol_bind : mpol_interleave;
   if (syscall(SYS_mbind, data_, bytes_, mode, mask, nodes_max + 1, 0) != 0) {
-    fail(std::string("mbind is refused here (") + std::strerror(errno) + "); expected a kernel with NUMA and no sandbox");
+    fail(std::string("mbind is refused here (") + std::strerror(errno) +
+         "); expected a kernel with NUMA and no sandbox");
   }
 }
 

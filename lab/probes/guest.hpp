@@ -1,5 +1,5 @@
-/// What the probes share: nodes and CPUs as Linux tells them, memory bound to a node, threads bound to a CPU. Raw system
-/// calls, so that a probe runs in a guest that has nothing but the C library, and on any real machine.
+/// What the probes share: nodes and CPUs as Linux tells them, memory bound to a node, threads bound to a CPU. Raw
+/// system calls, so that a probe runs in a guest that has nothing but the C library, and on any real machine.
 ///
 /// Errors: a probe that can't do what it is for says so on stderr and exits with 2.
 #pragma once
@@ -24,7 +24,8 @@ namespace homing::lab::probes {
 /// The calling thread runs there from now on.
 void run_on(unsigned cpu);
 
-/// Memory of given nodes: bound to one, or interleaved over several; none: where it is touched first. Ordinary pages (no huge ones), untouched.
+/// Memory of given nodes: bound to one, or interleaved over several; none: where it is touched first. Ordinary pages
+/// (no huge ones), untouched.
 class node_memory {
  public:
   node_memory(std::size_t bytes, const std::vector<unsigned>& nodes);

@@ -1,5 +1,5 @@
-// homing-lab-placement [MIB]: memory that no policy places, three times streamed through by threads that are bound to a CPU
-// each. Regions:
+// homing-lab-placement [MIB]: memory that no policy places, three times streamed through by threads that are bound to a
+// CPU each. Regions:
 //   "first touch"  each thread touched its own first: its node's
 //   "touched by one"  one thread touched all of it: that thread's node's
 //   "moved"        the same after move_pages to the node after the thread's
@@ -51,8 +51,9 @@ void report(const std::string& label, const std::vector<worker>& workers, const 
     bound += workers[i].seen_on == static_cast<int>(streams[i].cpu) ? 1 : 0;
   }
   constexpr std::uint64_t lines_a_page = page_bytes / line_bytes;
-  std::printf("{\"region\": \"%s\", \"lines\": %lu, \"near_lines\": %lu, \"moved_pages\": %zu, \"bound\": %zu, \"cpus\": [",
-              label.c_str(), all.all * lines_a_page, all.near * lines_a_page, moved, bound);
+  std::printf(
+      "{\"region\": \"%s\", \"lines\": %lu, \"near_lines\": %lu, \"moved_pages\": %zu, \"bound\": %zu, \"cpus\": [",
+      label.c_str(), all.all * lines_a_page, all.near * lines_a_page, moved, bound);
   for (std::size_t i = 0; i != streams.size(); ++i) {
     std::printf("%s{\"cpu\": %u, \"near\": %.6f}", i == 0 ? "" : ", ", streams[i].cpu,
                 static_cast<double>(pages[i].near) / static_cast<double>(pages[i].all));

@@ -65,8 +65,8 @@ int main(int argc, char** argv) {
   for (const worker& w : workers) pages.add(*w.memory, w.node);
   constexpr std::uint64_t lines_a_page = page_bytes / line_bytes;
   // Parsed by the tests: what numa_maps says, in cache lines.
-  std::printf("{\"region\": \"%s\", \"cpus\": %zu, \"lines\": %lu, \"near_lines\": %lu}\n", label.c_str(), streams.size(),
-              pages.all * lines_a_page, pages.near * lines_a_page);
+  std::printf("{\"region\": \"%s\", \"cpus\": %zu, \"lines\": %lu, \"near_lines\": %lu}\n", label.c_str(),
+              streams.size(), pages.all * lines_a_page, pages.near * lines_a_page);
   std::fprintf(stderr, "expected: %.1f%% of the lines from the CPU's own node, all from DRAM\n",
                100.0 * static_cast<double>(pages.near) / static_cast<double>(pages.all));
 }

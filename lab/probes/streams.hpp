@@ -22,11 +22,13 @@ struct stream {
 
 enum class direction { read, write };
 
-/// So large that the loop's own lines, which the stream pushes out of the private cache between two chunks, do not show.
+/// So large that the loop's own lines, which the stream pushes out of the private cache between two chunks, do not
+/// show.
 inline constexpr std::size_t chunk_bytes = 256 << 10;
 
-/// The region `label` is the time in which all stream: from when the last has been through its first chunk until the last has
-/// been through all; who is through begins again. `prepare(i)` is called on the CPU of stream `i` before, and sets it.
+/// The region `label` is the time in which all stream: from when the last has been through its first chunk until the
+/// last has been through all; who is through begins again. `prepare(i)` is called on the CPU of stream `i` before, and
+/// sets it.
 inline void run_streams(std::vector<stream>& streams, const std::string& label, direction which,
                         const std::function<void(std::size_t)>& prepare) {
   std::vector<unsigned> cpus;

@@ -36,7 +36,8 @@ affinity_result set_affinity(pid_t thread, const cpu_set& wanted);
 [[nodiscard]] inline cpu_id current_cpu() noexcept {
 #ifdef HOMING_READS_RSEQ
   if (__rseq_size != 0) {
-    const auto* area = reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
+    const auto* area =
+        reinterpret_cast<const struct rseq*>(static_cast<const char*>(__builtin_thread_pointer()) + __rseq_offset);
     // volatile: the kernel writes it whenever it moves the thread.
     const auto cpu = static_cast<std::int32_t>(static_cast<const volatile std::uint32_t&>(area->cpu_id));
     if (cpu >= 0) return static_cast<cpu_id>(cpu);

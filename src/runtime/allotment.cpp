@@ -119,9 +119,8 @@ bool resource_manager::is_out_of_date() noexcept {
   // [A9] Arenas have come, or wait for what another may no longer need, or had their share cut and have new work: its
   // pusher asks for nothing while no worker idles.
   return newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed) ||
-         std::any_of(served_.begin(), served_.end(), [](arena* a) {
-           return a->cut_.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody);
-         });
+         std::any_of(served_.begin(), served_.end(),
+                     [](arena* a) { return a->cut_.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody); });
 }
 
 void resource_manager::look_again_at_cut() noexcept {
@@ -212,13 +211,12 @@ void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& po
   // proportion to its CPUs, among equals from one whose worker is there already, then from the one with most left.
   // (TBB-NUMA 4.2)
   const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
-  const auto is_there = [&](unsigned d) {
-    return p.of->domains_[d].active.load(sync::relaxed) > p.by_domain[d];
-  };
+  const auto is_there = [&](unsigned d) { return p.of->domains_[d].active.load(sync::relaxed) > p.by_domain[d]; };
   for (; count != 0 && p.given < p.wanted && pool.left != 0; --count) {
     int best = -1;
     for (unsigned d = 0; d < domain_count_; ++d) {
-      // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than none.
+      // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than
+      // none.
       if (pool.left_by_domain[d] <= 0 || (cpus[d] == 0 && !p.homeless)) {
         continue;
       }
@@ -263,7 +261,8 @@ void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers
 // Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
 // another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
 void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
-  // Of a move of one worker: workers a CPU there before it, less workers a CPU here after it; times CPUs, so only its sign.
+  // Of a move of one worker: workers a CPU there before it, less workers a CPU here after it; times CPUs, so only its
+  // sign.
   const auto gain = [&](const portion& p, unsigned from, unsigned to) {
     const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
     return static_cast<std::int64_t>(p.by_domain[from]) * cpus[to] -

@@ -180,9 +180,9 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
     const unsigned d = affinity - first_domain_slot;
     arena_domain& home = domains_[d];
     // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
-    if (!stays_ && manager_.mailbox_idle() == idle_rule::homing &&
-        home.active.load(sync::relaxed) == 0 && home.allotted.load(sync::relaxed) == 0 &&
-        home.searchers.load(sync::relaxed) == 0 && busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
+    if (!stays_ && manager_.mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&
+        home.allotted.load(sync::relaxed) == 0 && home.searchers.load(sync::relaxed) == 0 &&
+        busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }
     return mailbox_of(home.mail, slot_mail_capacity * std::max(4U, slot_count_))->post(item, tag);
@@ -271,7 +271,8 @@ void arena::call_for_work_left(isolation_tag isolation, unsigned home) noexcept 
 }
 
 void arena::call_allotted_for_work_left(unsigned home) noexcept {
-  for_work_left(isolation_of_the_work, home, [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
+  for_work_left(isolation_of_the_work, home,
+                [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
 }
 
 void arena::begin_search(thread_state& t) noexcept {
@@ -326,8 +327,8 @@ void arena::new_work_that_stays(isolation_tag isolation, const arena_slot& where
   }
 }
 
-// [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one, that
-// would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
+// [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one,
+// that would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
 void arena::see_all_pushes() noexcept {
   constexpr unsigned quick_looks_max = 8;
   const std::int64_t now = platform::monotonic_ns();
@@ -405,10 +406,9 @@ void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noe
   } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
     const bool cut = cut_.load(sync::relaxed);
     const bool idle = manager_.available() > 0;
-    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this one's
-    // share was cut for want of work, and others, never idle, have the rest. [A9]
-    if ((cut && idle) ||
-        ((cut || idle) && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this
+    // one's share was cut for want of work, and others, never idle, have the rest. [A9]
+    if ((cut && idle) || ((cut || idle) && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
       manager_.demand_changed();
     }
   }

@@ -31,12 +31,12 @@ class resource_manager;
 struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
   alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
-  sync::atomic<bool> hungry{false};                ///< its thread looks for work
-  sync::atomic<std::uint16_t> domain{0};           ///< of the thread in it
-  sync::atomic<std::uint16_t> l3_group{0};         ///< of the thread in it
-  std::uint16_t home = 0;                          ///< the domain that mail to this slot belongs to; fixed
-  sync::atomic<sync::mailbox*> mail{nullptr};      ///< made at the first post
-  dispatcher* base = nullptr;                      ///< with which the thread in it entered; owner only
+  sync::atomic<bool> hungry{false};            ///< its thread looks for work
+  sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
+  sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
+  std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
+  sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
+  dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
@@ -55,14 +55,14 @@ struct arena_request {
   unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
   topology::constraints_query constraints;
   bool fast_leave = false;
-  int only_domain = -1;  ///< workers of no other domain [A12]; -1: as the constraints say
+  int only_domain = -1;               ///< workers of no other domain [A12]; -1: as the constraints say
   std::optional<steal_policy> steal;  ///< none: as HOMING_STEAL says
 };
 
 struct suspend_point;
 
-/// A thread asleep in a wait inside the arena; lives on that thread's stack. Or a stack that was left in a wait, which any
-/// thread may go on with. Guarded by the arena's sleepers lock.
+/// A thread asleep in a wait inside the arena; lives on that thread's stack. Or a stack that was left in a wait, which
+/// any thread may go on with. Guarded by the arena's sleepers lock.
 struct sleeper {
   thread_state* thread = nullptr;
   isolation_tag isolation = no_isolation;
@@ -153,7 +153,8 @@ class arena {
   void end_search_empty(thread_state& t) noexcept;
   void end_search_found(thread_state& t) noexcept;
 
-  /// Looks of searchers that stop: so soon after one another that pushers had better pay, and so rare that they need not. [S9]
+  /// Looks of searchers that stop: so soon after one another that pushers had better pay, and so rare that they need
+  /// not. [S9]
   struct look_pace {
     std::int64_t soon_ns = 250'000;
     std::int64_t rare_ns = 1'000'000;
@@ -178,19 +179,21 @@ class arena {
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   void worker_leaves(unsigned domain) noexcept;
 
-  /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as searching.
+  /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as
+  /// searching.
   void call_instead(unsigned domain) noexcept;
   /// Calls a thread where there is work that nobody may have been called for; `home` is a hint.
   void call_for_work_left(isolation_tag isolation, unsigned home) noexcept;
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(unsigned home) noexcept;
 
-  /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers are due.
+  /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers
+  /// are due.
   [[nodiscard]] bool is_left_to(unsigned home) const noexcept {
     return stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
   }
-  /// [S10] Whether thieves of that domain may rob the slot: all do where they may go everywhere; else those of its thread's domain,
-  /// and if it has none, all.
+  /// [S10] Whether thieves of that domain may rob the slot: all do where they may go everywhere; else those of its
+  /// thread's domain, and if it has none, all.
   [[nodiscard]] bool may_rob(unsigned domain, const arena_slot& slot) const noexcept {
     return !stays_ || slot.domain.load(sync::relaxed) == domain || !slot.occupied.load(sync::relaxed);
   }
@@ -308,12 +311,13 @@ class arena {
   sync::atomic<bool> listed_{false};  ///< on a list of the manager's, or announced for it
 
   sync::atomic<unsigned> called_for_{0};  ///< the domain of the newest call: a hint for those who call on its behalf
-  sync::atomic<bool> unheard_{false};  ///< a worker was wanted while no slot was free
-  sync::atomic<bool> cut_{false};      ///< its share is what it had use for, not what it might get
+  sync::atomic<bool> unheard_{false};     ///< a worker was wanted while no slot was free
+  sync::atomic<bool> cut_{false};         ///< its share is what it had use for, not what it might get
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 
-  alignas(sync::cache_line_bytes) sync::atomic<std::int64_t> last_look_ns_{0};  ///< of a searcher that stopped, for pushes
+  alignas(sync::cache_line_bytes) sync::atomic<std::int64_t> last_look_ns_{
+      0};                                  ///< of a searcher that stopped, for pushes
   sync::atomic<unsigned> quick_looks_{0};  ///< in a row, each soon after the one before
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references_{1};
@@ -327,10 +331,10 @@ class arena {
   // Guarded by the resource manager's lock.
   arena* next_arena_ = nullptr;
   arena* previous_arena_ = nullptr;
-  arena* next_newcomer_ = nullptr;     ///< its announcer's, then the manager's
-  std::list<arena*> place_{this};      ///< its node, while it is on no list of the manager's
+  arena* next_newcomer_ = nullptr;  ///< its announcer's, then the manager's
+  std::list<arena*> place_{this};   ///< its node, while it is on no list of the manager's
   const std::list<arena*>::iterator in_place_ = place_.begin();
-  std::uint64_t served_in_ = 0;        ///< the last allotment that gave it workers
+  std::uint64_t served_in_ = 0;  ///< the last allotment that gave it workers
 };
 
 }  // namespace homing::scheduler

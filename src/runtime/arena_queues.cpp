@@ -11,8 +11,8 @@
 namespace homing::scheduler {
 
 bool arena::has_enqueued() const noexcept {
-  return !unaddressed.empty() ||
-         std::any_of(&domains_[0], &domains_[0] + domain_count_, [](const arena_domain& d) { return !d.queue.empty(); });
+  return !unaddressed.empty() || std::any_of(&domains_[0], &domains_[0] + domain_count_,
+                                             [](const arena_domain& d) { return !d.queue.empty(); });
 }
 
 void arena::submit(task& t, unsigned home_or_none) {
@@ -41,8 +41,8 @@ void arena::enqueue(task& t, unsigned home_or_none) {
 
 void arena::want_mandatory_worker() noexcept {
   sync::light_fence();  // the push before the look at mandatory_; partner: a leaving worker's heavy fence [A3]
-  if ((max_workers_ == 0 || is_of_one_domain() || manager_.allottable_workers() == 0) && slot_count_ > reserved_slots_ &&
-      !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
+  if ((max_workers_ == 0 || is_of_one_domain() || manager_.allottable_workers() == 0) &&
+      slot_count_ > reserved_slots_ && !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
     busy_.store(true, sync::seq_cst);
     manager_.demand_rose(*this);
   }

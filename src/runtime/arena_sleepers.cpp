@@ -83,7 +83,8 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noex
       return false;
     }
     return s.isolation == no_isolation || s.isolation == isolation || isolation == any_isolation ||
-           (isolation == isolation_of_the_work && has_work(s.isolation, s.thread != nullptr ? s.thread->domain : anybody));
+           (isolation == isolation_of_the_work &&
+            has_work(s.isolation, s.thread != nullptr ? s.thread->domain : anybody));
   };
   thread_state* chosen = nullptr;
   suspend_point* stack = nullptr;

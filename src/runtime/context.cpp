@@ -72,7 +72,8 @@ void task_group_context_impl::capture_fp(context& ctx) noexcept {
   ctx.my_cpu_ctl_env = homing::platform::fp_settings::of_this_thread().word();
 }
 
-void task_group_context_impl::bind(context& ctx, context* parent, const context& fallback, context_list& mine) noexcept {
+void task_group_context_impl::bind(context& ctx, context* parent, const context& fallback,
+                                   context_list& mine) noexcept {
   auto expected = context::state::created;
   // acquire: what initialize() wrote. The winner binds, others wait for its release below.
   if (!ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire)) {

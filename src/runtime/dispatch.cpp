@@ -9,10 +9,10 @@
 #include <oneapi/tbb/detail/_utils.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "platform/fp_settings.hpp"
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
-#include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/search_pace.hpp"
 #include "runtime/suspend.hpp"
@@ -160,9 +160,8 @@ task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark
     arena& a = *t.in;
     task* found = nullptr;
     if (d.critical_allowed && !a.critical.empty() && !stack_is_deep(d)) {
-      found = a.critical.take_if([&](const task& c) {
-        return isolation == no_isolation || task_access::isolation(c) == isolation;
-      });
+      found = a.critical.take_if(
+          [&](const task& c) { return isolation == no_isolation || task_access::isolation(c) == isolation; });
       if (found != nullptr) {
         d.critical_allowed = false;
         t.taken_from = &a.critical;
@@ -228,9 +227,8 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
             t = nullptr;
           } else {
             if (__builtin_expect(d.critical_allowed && !me.in->critical.empty(), false)) {
-              task* urgent = me.in->critical.take_if([&](const task& c) {
-                return isolation == no_isolation || task_access::isolation(c) == isolation;
-              });
+              task* urgent = me.in->critical.take_if(
+                  [&](const task& c) { return isolation == no_isolation || task_access::isolation(c) == isolation; });
               if (urgent != nullptr) {
                 // The task at hand waits in the own deque; one that was returned by its predecessor has no address yet.
                 if (bypassed) {
@@ -361,7 +359,8 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
     proxy->free(*t.pool);
   }
   const bool keep_home = a.domain_count() > 1 && home == t.domain;
-  t.slot->tasks.push(as_item(work), make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
+  t.slot->tasks.push(as_item(work),
+                     make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
   a.new_work(isolation, home, *t.slot);
 }
 

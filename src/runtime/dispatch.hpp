@@ -3,9 +3,9 @@
 /// Threads: the calling thread acts for itself. Errors: user exceptions pass through wait(), as oneTBB documents.
 #pragma once
 
+#include "platform/fp_settings.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/dispatcher.hpp"
-#include "platform/fp_settings.hpp"
 #include "runtime/thread_state.hpp"
 
 namespace homing::scheduler {
@@ -71,8 +71,9 @@ inline void bind_context(thread_state& t, task_group_context& ctx) noexcept {
 void spawn(thread_state& t, task& work, task_group_context& ctx);
 void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity);
 
-/// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching). Spawns
-/// it where a queue would be of no use: in an isolated region, or at a depth at which this thread takes nothing else.
+/// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching).
+/// Spawns it where a queue would be of no use: in an isolated region, or at a depth at which this thread takes nothing
+/// else.
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
 
 /// Runs `first` (may be null) and then whatever is there until the wait context is empty; rethrows what `ctx` caught.

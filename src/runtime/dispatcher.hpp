@@ -29,7 +29,11 @@ struct dispatcher {
 /// What a nested loop changes and must put back.
 struct dispatcher_frame {
   explicit dispatcher_frame(dispatcher& d) noexcept
-      : d_(d), ed_(d.ed), isolation_(d.isolation), current_(d.current), outermost_(d.outermost),
+      : d_(d),
+        ed_(d.ed),
+        isolation_(d.isolation),
+        current_(d.current),
+        outermost_(d.outermost),
         critical_allowed_(d.critical_allowed) {}
   ~dispatcher_frame() {
     d_.ed = ed_;

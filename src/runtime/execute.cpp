@@ -2,9 +2,9 @@
 #include <oneapi/tbb/detail/_utils.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "platform/fp_settings.hpp"
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
-#include "platform/fp_settings.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/wait_table.hpp"
 

@@ -16,8 +16,8 @@ std::uint32_t without(std::uint32_t from, std::uint32_t taken) noexcept { return
 }  // namespace
 
 std::uint64_t lease_book::take(const lease_wish& wish, const lessee& who, const worker_supply& supply) {
-  // In the child of a fork it goes on where it was: a lease of before the fork finds nothing there. relaxed: only that the
-  // numbers differ matters; what they name is the manager's lock's.
+  // In the child of a fork it goes on where it was: a lease of before the fork finds nothing there. relaxed: only that
+  // the numbers differ matters; what they name is the manager's lock's.
   static sync::atomic<std::uint64_t> last{0};
   leases_.reserve(leases_.size() + 1);
   leases_.push_back({last.fetch_add(1, sync::relaxed) + 1, wish, who, domain_counts(leased_.size(), 0)});

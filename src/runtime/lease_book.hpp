@@ -1,7 +1,7 @@
 /// Who has leased how many workers of which domains, and how many the next one gets.
 ///
-/// Leases share fairly: who asks gets what is free, up to the share that it would have if all leases were dealt anew, one
-/// worker each in turn. Nothing is taken from a lease that lives; it gives its surplus back when it asks again.
+/// Leases share fairly: who asks gets what is free, up to the share that it would have if all leases were dealt anew,
+/// one worker each in turn. Nothing is taken from a lease that lives; it gives its surplus back when it asks again.
 ///
 /// Ownership: of its records. Threads: the resource manager's lock guards all of it.
 /// Protocol:  docs/protocols/arena.md [A13].
@@ -17,9 +17,9 @@ namespace homing::scheduler {
 using domain_counts = std::vector<std::uint32_t>;
 
 struct lease_wish {
-  std::uint32_t workers_max = 0;  ///< beside the asking thread
+  std::uint32_t workers_max = 0;                                      ///< beside the asking thread
   enum class source : std::uint8_t { any, idle } from = source::any;  ///< idle: only workers that are in no arena
-  std::vector<bool> domains;                                          ///< whether workers may come from it; one a domain
+  std::vector<bool> domains;  ///< whether workers may come from it; one a domain
 };
 
 /// The thread that asks: it is part of its own lease.

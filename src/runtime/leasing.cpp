@@ -1,4 +1,5 @@
-/// Leases: the manager allots as many fewer workers, domain by domain, while an application's own threads do their work.
+/// Leases: the manager allots as many fewer workers, domain by domain, while an application's own threads do their
+/// work.
 ///
 /// Protocol: docs/protocols/arena.md [A13].
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace homing::scheduler {
 
 worker_supply resource_manager::supply() const {
-  worker_supply result{domain_counts(domain_count_, 0), domain_counts(domain_count_, 0), domain_counts(domain_count_, 0)};
+  worker_supply result{domain_counts(domain_count_, 0), domain_counts(domain_count_, 0),
+                       domain_counts(domain_count_, 0)};
   for (unsigned d = 0; d < domain_count_; ++d) {
     result.cpus[d] = static_cast<std::uint32_t>(machine_.domains()[d].cpus.size());
   }

@@ -78,8 +78,8 @@ void observer_list::visit(number after, number until, Call&& call) {
     observer* o = nullptr;
     {
       const std::lock_guard hold(state_->lock);
-      const auto next = std::find_if(state_->active.begin(), state_->active.end(),
-                                     [&](const proxy* p) { return p->number > after; });
+      const auto next =
+          std::find_if(state_->active.begin(), state_->active.end(), [&](const proxy* p) { return p->number > after; });
       if (next == state_->active.end() || (*next)->number > until) {
         return;
       }

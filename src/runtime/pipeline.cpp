@@ -146,7 +146,8 @@ class stage_task final : public d1::task {
     if (at_input_) {
       return !pipeline_.ended_.load(sync::acquire);
     }
-    // Before it travels, so that what waits for its turn waits in the buffer. If the filter throws, cancel() has the item.
+    // Before it travels, so that what waits for its turn waits in the buffer. If the filter throws, cancel() has the
+    // item.
     its_turn_ = its_turn_ || stage_->buffer == nullptr || !stage_->buffer->keep(token_);
     return its_turn_;
   }

@@ -2,8 +2,8 @@
 ///
 /// An item is carried by one task from filter to filter. Before a serial filter it may have to wait for its turn; then
 /// the filter's buffer keeps the item, the task ends, and whoever finishes the turn before makes a new task for it.
-/// Before a filter whose home is in another domain the task goes there, with its turn if it has one, and once only: whoever
-/// takes it runs the filter.
+/// Before a filter whose home is in another domain the task goes there, with its turn if it has one, and once only:
+/// whoever takes it runs the filter.
 ///
 /// Threads:   one run() per pipeline object; its tasks on any thread.
 /// Errors:    what a filter throws cancels the context and comes out of run(); items under way are finalized.
@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include <homing/detail/tasks_door.hpp>
 #include <oneapi/tbb/parallel_pipeline.h>
+#include <homing/detail/tasks_door.hpp>
 
 #include "sync/atomic.hpp"
 #include "sync/spin_lock.hpp"

@@ -51,9 +51,8 @@ resource_manager::resource_manager()
           "HOMING_STEAL",
           {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},
           steal_policy::near)),
-      mailbox_idle_(platform::env_choice<idle_rule>("HOMING_MAILBOX_IDLE",
-                                                    {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}},
-                                                    idle_rule::homing)),
+      mailbox_idle_(platform::env_choice<idle_rule>(
+          "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing)),
       domains_(std::make_unique<domain_state[]>(domain_count_)),
       leases_(domain_count_) {
   for (const topology::domain& d : machine_.domains()) {
@@ -196,7 +195,7 @@ void resource_manager::link(arena& a) {
 
 void resource_manager::forget(arena& a) noexcept {
   if (newcomers_.load(sync::relaxed) != nullptr) {
-    take_newcomers();                     // it may be one of them
+    take_newcomers();                   // it may be one of them
     dirty_.store(true, sync::seq_cst);  // [A9] no worker finds the others there any more: they are served at our unlock
   }
   a.busy_.store(false, sync::relaxed);

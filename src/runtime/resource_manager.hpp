@@ -31,8 +31,8 @@ namespace homing::scheduler {
 
 class arena;
 
-/// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9, or as upstream does also while
-/// nobody is there to take it.
+/// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9, or as upstream does also
+/// while nobody is there to take it.
 enum class idle_rule : std::uint8_t { homing, tbb };
 
 /// A worker thread as the manager sees it. Never freed.
@@ -84,8 +84,8 @@ class resource_manager {
   /// Lists the arena, if it wants workers, for the next allotment.
   void announce(arena& a) noexcept;
 
-  /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so many in
-  /// all. False if none can come.
+  /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
+  /// many in all. False if none can come.
   bool send_worker(arena& a, unsigned home, unsigned domains) noexcept;
 
   /// Workers that sleep, or could be made; a hint for the hot path.
@@ -216,15 +216,15 @@ class resource_manager {
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   std::mutex lock_;
   lease_book leases_;
-  std::mutex stop_lock_;  ///< one stop_workers() at a time
+  std::mutex stop_lock_;                        ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   arena* first_arena_ = nullptr;
-  sync::atomic<arena*> newcomers_{nullptr};    ///< announced since the last allotment; a stack
-  std::list<arena*> wanting_[level_count];     ///< arenas that want workers, in the order of their turns
+  sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
+  std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
-  std::uint64_t allotment_ = 0;                ///< number of the last one
-  std::vector<arena*> served_;                 ///< by the last allotment
-  std::vector<arena*> grown_;  ///< by the last allotment, each with a reference, until they are called for
+  std::uint64_t allotment_ = 0;    ///< number of the last one
+  std::vector<arena*> served_;     ///< by the last allotment
+  std::vector<arena*> grown_;      ///< by the last allotment, each with a reference, until they are called for
   std::vector<arena*> newly_cut_;  ///< by the allotment that is going on: their shares are smaller, for want of work
   std::vector<worker*> workers_;
 };

@@ -1,7 +1,8 @@
 /// How a thread that is out of work goes on: how long it looks before it sleeps, and how soon it steals.
 ///
 /// Threads: the searching thread's own.
-/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads than CPUs).
+/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads
+/// than CPUs).
 #pragma once
 
 #include <sched.h>
@@ -36,9 +37,7 @@ class search_pace {
     sched_yield();
     return true;
   }
-  [[nodiscard]] patience left() const noexcept {
-    return rounds_ < pause_rounds + 4 ? patience::some : patience::none;
-  }
+  [[nodiscard]] patience left() const noexcept { return rounds_ < pause_rounds + 4 ? patience::some : patience::none; }
   void reset() noexcept { rounds_ = 0; }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
   static constexpr unsigned pause_rounds = 5;
@@ -48,11 +47,11 @@ class search_pace {
   std::chrono::steady_clock::time_point began_;
 };
 
-/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache, and
-/// will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only
-/// task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
-/// must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are multiples of a theft's
-/// cost where it was cheap.
+/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache,
+/// and will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes
+/// the only task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the
+/// theft, and it must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are
+/// multiples of a theft's cost where it was cheap.
 inline void reconsider_stealing(thread_state& t) noexcept {
   constexpr std::int64_t pays_alone_ns = 700;
   constexpr std::int64_t pays_alone_costs = 7;
@@ -61,8 +60,8 @@ inline void reconsider_stealing(thread_state& t) noexcept {
   constexpr unsigned shyness_max = search_pace::pause_rounds + 12;
   if (t.stole_at_ns != 0) {
     const std::int64_t cost = t.theft_cost.typical_ns();
-    const std::int64_t pays = t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost)
-                                                    : std::max(pays_alone_ns, pays_alone_costs * cost);
+    const std::int64_t pays =
+        t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
     t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays ? std::min(t.shyness + 1, shyness_max) : 0;
     t.stole_at_ns = 0;
   }

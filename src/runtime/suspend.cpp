@@ -15,8 +15,9 @@ void leave_waiting(suspend_point& left, const wait_context& wait) {
   using state = suspend_point::call_state;
   arena& a = *left.in;
   const isolation_tag isolation = left.disp->isolation;
-  const unsigned home = left.disp->thread->domain;  // now: once it may be called, the stack is no longer ours to look at
-  a.add_reference();  // the stack may go on and end before the last look at its arena
+  const unsigned home =
+      left.disp->thread->domain;                   // now: once it may be called, the stack is no longer ours to look at
+  a.add_reference();                               // the stack may go on and end before the last look at its arena
   left.call_is.store(state::held, sync::relaxed);  // it stays where it is until both looks are done
   left.napping = {nullptr, isolation, &left};
   left.waiting.address = reinterpret_cast<std::uintptr_t>(&wait);
@@ -63,7 +64,8 @@ void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, cons
   t.after_switch = after;
   t.after_switch.left = &from;
   if (to.owner == nullptr) {
-    to.recalled.store(false, sync::relaxed);  // the owner is this thread: nobody else reads it until it is suspended anew
+    to.recalled.store(false,
+                      sync::relaxed);  // the owner is this thread: nobody else reads it until it is suspended anew
   }
   to.disp->thread = &t;
   t.running = to.disp;

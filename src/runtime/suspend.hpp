@@ -40,11 +40,11 @@ struct suspend_point {
 
   platform::stack_context stack;
   dispatcher* disp;
-  coroutine* owner;                      ///< null for a base stack
-  arena* in = nullptr;                   ///< referenced while suspended by the user
-  sync::atomic<bool> recalled{false};    ///< base stacks: may go on
-  wait_table::entry waiting{};           ///< coroutines that left in a nested wait: for its end,
-  sleeper napping{};                     ///< and for tasks that it could run
+  coroutine* owner;                    ///< null for a base stack
+  arena* in = nullptr;                 ///< referenced while suspended by the user
+  sync::atomic<bool> recalled{false};  ///< base stacks: may go on
+  wait_table::entry waiting{};         ///< coroutines that left in a nested wait: for its end,
+  sleeper napping{};                   ///< and for tasks that it could run
   enum class call_state : std::uint8_t { open, held, called };
   sync::atomic<call_state> call_is{call_state::open};  ///< of such a coroutine: whether somebody resumes it
   resume_task task;

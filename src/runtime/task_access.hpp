@@ -65,8 +65,8 @@ struct task_accessor {
             static_cast<std::uint16_t>(word >> 32U)};
   }
   static void set_address(task& t, homing::scheduler::task_address a) noexcept {
-    t.m_reserved[2] = std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U |
-                      std::uint64_t{a.home_domain} << 32U;
+    t.m_reserved[2] =
+        std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U | std::uint64_t{a.home_domain} << 32U;
   }
 
   /// True for the runtime's own task that continues a suspended stack.

@@ -49,7 +49,9 @@ inline std::uintptr_t as_item(task& t) noexcept { return reinterpret_cast<std::u
 inline std::uintptr_t as_item(task_proxy& p) noexcept { return reinterpret_cast<std::uintptr_t>(&p) | 1U; }
 inline bool is_proxy(std::uintptr_t item) noexcept { return (item & 1U) != 0; }
 inline task* as_task(std::uintptr_t item) noexcept { return reinterpret_cast<task*>(item); }
-inline task_proxy* as_proxy(std::uintptr_t item) noexcept { return reinterpret_cast<task_proxy*>(item & ~std::uintptr_t{1}); }
+inline task_proxy* as_proxy(std::uintptr_t item) noexcept {
+  return reinterpret_cast<task_proxy*>(item & ~std::uintptr_t{1});
+}
 
 /// What a taker may see of an item before it owns it: isolation in the low 48 bits, affinity in the high 16.
 inline constexpr std::uint64_t isolation_mask = (std::uint64_t{1} << 48U) - 1;

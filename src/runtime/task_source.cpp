@@ -63,8 +63,8 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   return nullptr;
 }
 
-/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far, these with figure 9's
-/// test while the thread has patience.
+/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far, these with figure
+/// 9's test while the thread has patience.
 task* take_queued(thread_state& t, patience p) {
   arena& a = *t.in;
   const auto take_from = [&](sync::shared_queue<task>& queue) {
@@ -120,9 +120,9 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   return true;
 }
 
-/// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and while it
-/// has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever, before the one
-/// of its own domain behind it.
+/// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
+/// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
+/// before the one of its own domain behind it.
 bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
   arena& a = *t.in;
   if (__builtin_expect(a.manager().mailbox_idle() == idle_rule::tbb, false)) {
@@ -221,7 +221,8 @@ task* steal(thread_state& t, isolation_tag isolation, patience p) {
   if (a.steal() == steal_policy::domain) {
     return steal_among(t, 0, a.slot_count(), isolation, p, [&](unsigned i) { return a.may_rob(t.domain, a.slot(i)); });
   }
-  for (const topology::domain_index d : manager.machine().nearest_first(static_cast<topology::domain_index>(t.domain))) {
+  for (const topology::domain_index d :
+       manager.machine().nearest_first(static_cast<topology::domain_index>(t.domain))) {
     if (task* found = steal_in_domain(t, static_cast<unsigned>(d), isolation, p)) {
       return found;
     }
@@ -254,8 +255,8 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
-  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But two
-  // stacks that wait must not take each other for ever: after one, tasks come first. [U7]
+  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
+  // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
   const bool resumed_first = !t.resumed_last;
   if (resumed_first) {
     if (task* found = take_resumed(t)) {

@@ -66,23 +66,23 @@ struct alignas(sync::cache_line_bytes) thread_state {
   bool domain_is_fixed = false;  ///< a worker's, a pinned master's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
-  std::uint64_t greeted = 0;  ///< newest observer of `in` that this thread has told of its arrival
-  std::uint64_t random = 0;                 ///< state of the choice among equals
-  resource_manager* manager = nullptr;      ///< the one it registered with
+  std::uint64_t greeted = 0;            ///< newest observer of `in` that this thread has told of its arrival
+  std::uint64_t random = 0;             ///< state of the choice among equals
+  resource_manager* manager = nullptr;  ///< the one it registered with
 
-  attachment* stay = nullptr;  ///< the innermost
+  attachment* stay = nullptr;    ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
   smoothed_cost theft_cost;
-  unsigned shyness = 0;          ///< rounds of a search before it steals as it likes
-  theft steals = theft::any;     ///< in this round
+  unsigned shyness = 0;                            ///< rounds of a search before it steals as it likes
+  theft steals = theft::any;                       ///< in this round
   sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
-  bool resumed_last = false;   ///< its last task found elsewhere was a stack to go on with: now it looks at others first
-  int domain_of_next_arena = -1;  ///< of the one that this thread is about to make; -1: any
+  bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
+  int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
   std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
-  void* implicit_stay = nullptr;  ///< of an application thread in its implicit arena
-  slot_id last_slot = no_slot;    ///< and the arena below: where a worker was, so that it comes back to its cache
+  void* implicit_stay = nullptr;     ///< of an application thread in its implicit arena
+  slot_id last_slot = no_slot;       ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;
   observe::trace_buffer* trace = nullptr;  ///< null: no trace is made
 
@@ -90,7 +90,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   observe::counters counters;
   observe::task_homes homes;
   sync::atomic<std::uint16_t> domain_for_reports{0};  ///< as `domain`, for other threads
-  thread_state* next_record = nullptr;  ///< all records of the process; written once
+  thread_state* next_record = nullptr;                ///< all records of the process; written once
   thread_state* next_free = nullptr;
 
   /// An application's thread is in another domain now.

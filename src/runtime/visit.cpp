@@ -6,8 +6,12 @@
 namespace homing::scheduler {
 
 attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
-    : outer_running_(t.running), outer_arena_(t.in), outer_slot_(t.slot), outer_number_(t.slot_number),
-      outer_greeted_(t.greeted), outer_stay_(t.stay) {
+    : outer_running_(t.running),
+      outer_arena_(t.in),
+      outer_slot_(t.slot),
+      outer_number_(t.slot_number),
+      outer_greeted_(t.greeted),
+      outer_stay_(t.stay) {
   if (slot_held_in(t, a) == number) {
     outer_base_ = a.slot(number).base;
   }

@@ -152,7 +152,8 @@ arena* resource_manager::find_work(worker& w) noexcept {
       }
       const arena_domain& here = a->domains_[w.domain];
       if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
-        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter() && a->try_reference()) {
+        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter() &&
+            a->try_reference()) {
           grown.push_back(a);  // [A10] it waits for a worker of another domain
         }
       } else if ((best == nullptr || a->priority_level() < best->priority_level()) &&

@@ -1,7 +1,8 @@
 /// Where one thread sleeps and others wake it: a token in a futex word.
 ///
 /// Ownership: one per thread; park() from its owner only. unpark() from any thread, at any time while the object's
-///            memory exists (thread records are never freed, only reused), so that a late token is only a spurious wake.
+///            memory exists (thread records are never freed, only reused), so that a late token is only a spurious
+///            wake.
 /// Order:     what happens before unpark() happens before the return of the park() that takes its token.
 /// Errors:    none; a park may return without a token only when a signal interrupts it, and then it sleeps again.
 /// Protocol:  docs/protocols/sleep.md [S5].

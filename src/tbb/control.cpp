@@ -43,7 +43,8 @@ bool finalize_impl(d1::task_scheduler_handle& handle) {
   release_impl(handle);
   // Another handle says that the runtime is still needed.
   return homing::scheduler::nothing_to_finalize() ||
-         (homing::scheduler::live_controls(d1::global_control::scheduler_handle) == 0 && homing::scheduler::finalize_all());
+         (homing::scheduler::live_controls(d1::global_control::scheduler_handle) == 0 &&
+          homing::scheduler::finalize_all());
 }
 
 bool finalize(d1::task_scheduler_handle& handle, std::intptr_t mode) {

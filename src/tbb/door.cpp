@@ -1,7 +1,7 @@
 /// Exported: what <homing/tasks.hpp> and its kin need beyond oneTBB's interface.
+#include <oneapi/tbb/task_arena.h>
 #include <homing/detail/tasks_door.hpp>
 #include <homing/steal_policy.hpp>
-#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 
@@ -67,9 +67,10 @@ void initialize_in(void* user, std::uint32_t domain) {
   static_cast<tbb::task_arena*>(user)->initialize();
 }
 
-static_assert(static_cast<std::uint32_t>(homing::steal_policy::near) == static_cast<std::uint32_t>(steal_policy::near) &&
-              static_cast<std::uint32_t>(homing::steal_policy::random) == static_cast<std::uint32_t>(steal_policy::random) &&
-              static_cast<std::uint32_t>(homing::steal_policy::domain) == static_cast<std::uint32_t>(steal_policy::domain));
+static_assert(
+    static_cast<std::uint32_t>(homing::steal_policy::near) == static_cast<std::uint32_t>(steal_policy::near) &&
+    static_cast<std::uint32_t>(homing::steal_policy::random) == static_cast<std::uint32_t>(steal_policy::random) &&
+    static_cast<std::uint32_t>(homing::steal_policy::domain) == static_cast<std::uint32_t>(steal_policy::domain));
 
 void initialize_with(void* user, std::uint32_t steal) {
   const arena_order order;

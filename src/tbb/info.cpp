@@ -37,7 +37,8 @@ void fill_numa_indices(int* index_array) {
 }
 
 int numa_default_concurrency(int numa_id) {
-  return static_cast<int>(numa_id == -1 ? process_machine().default_concurrency() : process_machine().concurrency(known(numa_id, -1, -1)));
+  return static_cast<int>(numa_id == -1 ? process_machine().default_concurrency()
+                                        : process_machine().concurrency(known(numa_id, -1, -1)));
 }
 
 unsigned core_type_count(std::intptr_t) { return static_cast<unsigned>(process_machine().core_type_ids().size()); }

@@ -1,4 +1,5 @@
-/// Waiting for what other threads bring about: a wait that would never end becomes a failure that says what was missing.
+/// Waiting for what other threads bring about: a wait that would never end becomes a failure that says what was
+/// missing.
 #pragma once
 
 #include <chrono>

@@ -65,8 +65,8 @@ class watched_arena {
   }
 };
 
-/// An arena that always has work: tasks, twice as many as threads, each of which enqueues its successor when it ends, so
-/// that workers may leave at any time. Application threads take no part.
+/// An arena that always has work: tasks, twice as many as threads, each of which enqueues its successor when it ends,
+/// so that workers may leave at any time. Application threads take no part.
 class busy_arena : public watched_arena {
  public:
   template <typename... Settings>
@@ -136,9 +136,7 @@ class held_arena : public watched_arena {
   sync::atomic<bool> over_{false};
 };
 
-inline tbb::global_control threads(std::size_t count) {
-  return {tbb::global_control::max_allowed_parallelism, count};
-}
+inline tbb::global_control threads(std::size_t count) { return {tbb::global_control::max_allowed_parallelism, count}; }
 inline tbb::task_arena::constraints on_node(int node) { return tbb::task_arena::constraints{}.set_numa_id(node); }
 
 }  // namespace homing::testing

@@ -10,8 +10,8 @@
 
 namespace homing::testing {
 
-/// Holds `count` threads inside an arena, each until `may_go()` is true there. The arena must be able to have so many; a
-/// caller who is inside runs meanwhile what comes first. All must have gone before this ends.
+/// Holds `count` threads inside an arena, each until `may_go()` is true there. The arena must be able to have so many;
+/// a caller who is inside runs meanwhile what comes first. All must have gone before this ends.
 template <class MayGo>
 class held_threads {
  public:

@@ -138,7 +138,8 @@ TEST_F(on_four_nodes, what_is_refused_is_told_and_the_elements_are_there) {
   EXPECT_TRUE(x.ok()) << "degraded, as asked";
   expect_adds_up(x.placement());
   EXPECT_FALSE(x.placement().complete());
-  EXPECT_EQ(refused(x.placement(), refusal_cause::not_permitted) + refused(x.placement(), refusal_cause::not_exclusive), 30U)
+  EXPECT_EQ(refused(x.placement(), refusal_cause::not_permitted) + refused(x.placement(), refusal_cause::not_exclusive),
+            30U)
       << x.placement().describe();
   EXPECT_EQ(x[39].values[7], 0);
 
@@ -152,7 +153,7 @@ TEST_F(on_four_nodes, what_is_refused_is_told_and_the_elements_are_there) {
 TEST_F(on_four_nodes, a_full_node_is_told_when_the_elements_are_there) {
   page_of_values::kernel = &fake;
   page_of_values::lands_on = 0;  // the kernel's fallback
-  fake.free_on_1 = 10 + 4;  // the first ten go to the touches, which land elsewhere all the same
+  fake.free_on_1 = 10 + 4;       // the first ten go to the touches, which land elsewhere all the same
   const distributed_array<page_of_values> x(40);
   page_of_values::lands_on.reset();
   expect_adds_up(x.placement());
@@ -242,7 +243,8 @@ TEST(distributed_array, threads_of_its_home_make_each_element) {
   const machine_for_a_while machine("node:4 core:2 pu:1");
   const std::size_t n = 30000;
   for (const auto& d : {block(n), cyclic(n), block_cyclic(n, 100, {domain(2), domain(0)})}) {
-    const distributed_array<domain_index> made_in(d, from_index([](std::size_t) { return topology::current_domain(); }));
+    const distributed_array<domain_index> made_in(d,
+                                                  from_index([](std::size_t) { return topology::current_domain(); }));
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(made_in[i], d.home_of(i)) << i;
   }
 }
@@ -329,7 +331,8 @@ TEST(distributed_array, errors_of_the_programmer) {
   const machine_for_a_while machine("node:2 core:1 pu:1");
   EXPECT_DEATH((distributed_array<int>(7, block(8))), "the distribution has other extents than the array");
   EXPECT_DEATH((distributed_array<int, 2>({7, 8}, block<2>({8, 7}, domain_set::all()))), "other extents");
-  EXPECT_DEATH(distributed_array<int>(block(100000, {domain(7)})), "names a domain that the current machine does not have");
+  EXPECT_DEATH(distributed_array<int>(block(100000, {domain(7)})),
+               "names a domain that the current machine does not have");
 }
 
 // --- places ----------------------------------------------------------------------------------------------
@@ -390,9 +393,8 @@ struct diagonal {
 
 TEST(distributed_array, takes_any_distribution) {
   const machine_for_a_while machine("node:2 core:1 pu:1");
-  const distributed_array<double, 2, diagonal> x({30, 1000}, {}, from_index([](std::size_t i, std::size_t j) {
-                                                   return static_cast<double>(i * 1000 + j);
-                                                 }));
+  const distributed_array<double, 2, diagonal> x(
+      {30, 1000}, {}, from_index([](std::size_t i, std::size_t j) { return static_cast<double>(i * 1000 + j); }));
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.begin()[i], static_cast<double>(i));
   EXPECT_GT(x.placement().without_home, 15U);
   EXPECT_GT(x.placement().placed, 20U);

@@ -1,6 +1,6 @@
-// Loops over arrays and spans with a distribution, and schedules that are chosen at run time: whatever form the body has,
-// each element is given to it once, together only with those of its home. Method: made-up machines with more threads than CPUs,
-// each in a process of its own; results compared with plain loops.
+// Loops over arrays and spans with a distribution, and schedules that are chosen at run time: whatever form the body
+// has, each element is given to it once, together only with those of its home. Method: made-up machines with more
+// threads than CPUs, each in a process of its own; results compared with plain loops.
 #include <homing/array_loops.hpp>
 #include <homing/distributed_array.hpp>
 #include <homing/parallel_for_each.hpp>
@@ -92,10 +92,13 @@ TEST_P(distributed_loops, go_over_boxes_of_matrices_and_cubes) {
           ASSERT_EQ(m(i, j), i >= 21 && i < 60 && j >= 32 && j < 100 ? 4 : 3) << i << ", " << j;
         }
       }
-      EXPECT_EQ(parallel_reduce(tile, 0L, [](int e, long sum) { return sum + e; }, std::plus<>()), 39 * 68 * 4);
+      EXPECT_EQ(parallel_reduce(
+                    tile, 0L, [](int e, long sum) { return sum + e; }, std::plus<>()),
+                39 * 68 * 4);
     }
     distributed_array<int, 3> cube(block_grid<3>({20, 30, 40}, domain_set::all()));
-    parallel_for(cube, [&](std::size_t i, std::size_t j, std::size_t k, int& e) { e += &e == &cube(i, j, k) ? 1 : 100; });
+    parallel_for(cube,
+                 [&](std::size_t i, std::size_t j, std::size_t k, int& e) { e += &e == &cube(i, j, k) ? 1 : 100; });
     parallel_for(cube.view().subview({{0, 0, 0}, {20, 30, 40}}), [](int& e) { ++e; });
     expect_all(cube, 2);
   });
@@ -103,18 +106,31 @@ TEST_P(distributed_loops, go_over_boxes_of_matrices_and_cubes) {
 
 TEST_P(distributed_loops, reduce_in_the_order_of_the_elements) {
   on_machine_of_parameter([] {
-    const distributed_array<char> letters(5000, from_index([](std::size_t i) { return static_cast<char>('a' + i % 26); }));
+    const distributed_array<char> letters(5000,
+                                          from_index([](std::size_t i) { return static_cast<char>('a' + i % 26); }));
     const std::string all(letters.begin(), letters.end());
     const auto join = [](std::string a, const std::string& b) { return std::move(a) + b; };
-    EXPECT_EQ(parallel_reduce(letters, std::string(), [](char c, std::string s) { return std::move(s) + c; }, join), all);
-    EXPECT_EQ(parallel_reduce(letters, std::string(), [](std::size_t i, char c, std::string s) {
-                return std::move(s) + (c == static_cast<char>('a' + i % 26) ? c : '!');
-              }, join), all);
-    EXPECT_EQ(parallel_reduce(letters, std::string(), [](std::size_t, std::span<const char> run, std::string s) {
-                return std::move(s).append(run.begin(), run.end());
-              }, join), all);
+    EXPECT_EQ(parallel_reduce(
+                  letters, std::string(), [](char c, std::string s) { return std::move(s) + c; }, join),
+              all);
+    EXPECT_EQ(parallel_reduce(
+                  letters, std::string(),
+                  [](std::size_t i, char c, std::string s) {
+                    return std::move(s) + (c == static_cast<char>('a' + i % 26) ? c : '!');
+                  },
+                  join),
+              all);
+    EXPECT_EQ(parallel_reduce(
+                  letters, std::string(),
+                  [](std::size_t, std::span<const char> run, std::string s) {
+                    return std::move(s).append(run.begin(), run.end());
+                  },
+                  join),
+              all);
     const distributed_array<char> none;
-    EXPECT_EQ(parallel_reduce(none, std::string("identity"), [](char c, std::string s) { return s + c; }, join), "identity");
+    EXPECT_EQ(parallel_reduce(
+                  none, std::string("identity"), [](char c, std::string s) { return s + c; }, join),
+              "identity");
   });
 }
 
@@ -125,11 +141,14 @@ TEST_P(distributed_loops, take_memory_of_others_and_pass_exceptions_on) {
     const placed_range placed = all.enforce();
     parallel_for(all, [](int& e) { ++e; });
     expect_all(values, 2);
-    EXPECT_THROW(parallel_for(all, [](std::size_t i, int&) {
-                   if (i == 7777) throw std::runtime_error("an element");
-                 }),
+    EXPECT_THROW(parallel_for(all,
+                              [](std::size_t i, int&) {
+                                if (i == 7777) throw std::runtime_error("an element");
+                              }),
                  std::runtime_error);
-    EXPECT_EQ(parallel_reduce(all, 0, [](int e, int sum) { return e + sum; }, std::plus<>()), 20000);
+    EXPECT_EQ(parallel_reduce(
+                  all, 0, [](int e, int sum) { return e + sum; }, std::plus<>()),
+              20000);
   });
 }
 
@@ -156,9 +175,12 @@ TEST_P(distributed_loops, take_a_context) {
     EXPECT_EQ(homing::parallel_reduce(x, 0, add, std::plus<>(), context), 0);
     context.reset();
     EXPECT_EQ(homing::parallel_reduce(x, 0, add, std::plus<>(), context), 10010) << "a cancelled loop visited nothing";
-    EXPECT_THROW(homing::parallel_for(x, [](std::size_t i, int&) {
-                   if (i == 7777) throw std::runtime_error("an element");
-                 }, context),
+    EXPECT_THROW(homing::parallel_for(
+                     x,
+                     [](std::size_t i, int&) {
+                       if (i == 7777) throw std::runtime_error("an element");
+                     },
+                     context),
                  std::runtime_error);
   });
 }
@@ -182,13 +204,16 @@ TEST_P(distributed_loops, one_call_serves_both) {
       parallel_for(range, see, copy);
       tbb::task_group_context context;
       parallel_for(range, see, kept, context);
-      parallel_for(std::size_t{0}, n, [&](std::size_t i) { ++seen[i]; }, copy);
+      parallel_for(
+          std::size_t{0}, n, [&](std::size_t i) { ++seen[i]; }, copy);
       const auto sum = [&](const tbb::blocked_range<std::size_t>& r, std::size_t so_far) { return so_far + r.size(); };
       EXPECT_EQ(parallel_reduce(range, std::size_t{0}, sum, std::plus<>(), copy), n);
       EXPECT_EQ(parallel_deterministic_reduce(range, std::size_t{0}, sum, std::plus<>(), copy), n);
-      parallel_for_each(seen, [](int& times) { ++times; }, copy);
+      parallel_for_each(
+          seen, [](int& times) { ++times; }, copy);
     }
-    parallel_for_each(seen, [](int& times) { ++times; }, ap);
+    parallel_for_each(
+        seen, [](int& times) { ++times; }, ap);
     expect_all(seen, 11);
   });
 }
@@ -201,13 +226,16 @@ TEST_P(distributed_loops, a_schedule_is_made_of_any_partitioner_or_distribution)
         return part.last[0] <= 500 ? std::optional(domain_index{0}) : std::nullopt;
       }
     };
-    for (const schedule& how : {schedule(tbb::auto_partitioner()), schedule(tbb::simple_partitioner()),
-                                schedule(tbb::static_partitioner()), schedule(cyclic(1000)), schedule(halves()),
-                                schedule(block(300))}) {  // ends before the loop does
+    for (const schedule& how :
+         {schedule(tbb::auto_partitioner()), schedule(tbb::simple_partitioner()), schedule(tbb::static_partitioner()),
+          schedule(cyclic(1000)), schedule(halves()), schedule(block(300))}) {  // ends before the loop does
       std::vector<std::atomic<int>> seen(1000);
-      parallel_for(tbb::blocked_range<int>(0, 1000), [&](const tbb::blocked_range<int>& r) {
-        for (int i = r.begin(); i != r.end(); ++i) seen[static_cast<std::size_t>(i)].fetch_add(1);
-      }, how);
+      parallel_for(
+          tbb::blocked_range<int>(0, 1000),
+          [&](const tbb::blocked_range<int>& r) {
+            for (int i = r.begin(); i != r.end(); ++i) seen[static_cast<std::size_t>(i)].fetch_add(1);
+          },
+          how);
       expect_all(std::vector<int>(seen.begin(), seen.end()), 1);
     }
   });
@@ -234,9 +262,12 @@ TEST(schedule, keeps_what_it_was_made_of) {
     });
     if (!runtime().is_homing) return;
     std::atomic<int> parts_of_several_homes{0};
-    parallel_for(tbb::blocked_range<std::size_t>(0, 100), [&](const tbb::blocked_range<std::size_t>& r) {
-      parts_of_several_homes += block(100).home(interval(r.begin(), r.end())) ? 0 : 1;
-    }, copy);
+    parallel_for(
+        tbb::blocked_range<std::size_t>(0, 100),
+        [&](const tbb::blocked_range<std::size_t>& r) {
+          parts_of_several_homes += block(100).home(interval(r.begin(), r.end())) ? 0 : 1;
+        },
+        copy);
     EXPECT_EQ(parts_of_several_homes, 0);
   });
 }

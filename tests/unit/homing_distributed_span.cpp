@@ -1,5 +1,5 @@
-// Spans with a distribution: every view of every box has the elements and the homes of the whole. Method: compared one by
-// one on made-up machines, and the pages of somebody else's memory counted.
+// Spans with a distribution: every view of every box has the elements and the homes of the whole. Method: compared one
+// by one on made-up machines, and the pages of somebody else's memory counted.
 #include <homing/distributed_array.hpp>
 #include <homing/distributed_span.hpp>
 

@@ -1,5 +1,5 @@
-// The code of docs/guide/arrays.md, compiled and run, on a made-up machine of four nodes (tests/tidy/snippets.py holds page
-// and program together).
+// The code of docs/guide/arrays.md, compiled and run, on a made-up machine of four nodes (tests/tidy/snippets.py holds
+// page and program together).
 #include <homing/array_loops.hpp>
 #include <homing/distributed_array.hpp>
 #include <homing/schedule.hpp>
@@ -23,7 +23,8 @@ TEST(guide, arrays_and_loops) {
     homing::distributed_array<double> y(n, homing::from_index([](std::size_t i) { return std::sqrt(i); }));
 
     homing::parallel_for(x, [&](std::size_t i, double& e) { e += 2 * y[i]; });  // each where it lives
-    const double sum = homing::parallel_reduce(x, 0.0, [](double e, double so_far) { return so_far + e; }, std::plus<>());
+    const double sum = homing::parallel_reduce(
+        x, 0.0, [](double e, double so_far) { return so_far + e; }, std::plus<>());
 
     double expected = 0;
     for (const double e : y) expected += 2 * e;
@@ -39,9 +40,10 @@ TEST(guide, matrices) {
   in_own_process(on_machine("node:4 core:2 pu:1"), [] {
     homing::distributed_array<double, 2> m({500, 400});  // blocks of whole rows
     m(3, 4) = 1;
-    homing::parallel_for(m, [](std::size_t i, std::size_t j, std::span<double> run) {  // a run along row i, from column j on
-      for (double& e : run) e += static_cast<double>(i + j++);
-    });
+    homing::parallel_for(
+        m, [](std::size_t i, std::size_t j, std::span<double> run) {  // a run along row i, from column j on
+          for (double& e : run) e += static_cast<double>(i + j++);
+        });
     auto inner = m.view().subview({{1, 1}, {499, 399}});  // has the homes that its elements have in m
     homing::parallel_for(inner, [](double& e) { e = -e; });
 
@@ -85,7 +87,8 @@ TEST(guide, one_call_for_both) {
     const bool use_numa = homing::domain_count() > 1;
     auto rows = homing::block(seen.size());
     tbb::affinity_partitioner ap;
-    homing::parallel_for(tbb::blocked_range<std::size_t>(0, seen.size()), sweep, use_numa ? homing::schedule(rows) : ap);
+    homing::parallel_for(tbb::blocked_range<std::size_t>(0, seen.size()), sweep,
+                         use_numa ? homing::schedule(rows) : ap);
 
     EXPECT_EQ(seen, std::vector<int>(1000, 1));
   });

@@ -1,5 +1,5 @@
-// The code of docs/guide/tasks.md, compiled and run, on a made-up machine of four nodes (tests/tidy/snippets.py holds page
-// and program together).
+// The code of docs/guide/tasks.md, compiled and run, on a made-up machine of four nodes (tests/tidy/snippets.py holds
+// page and program together).
 #include <gtest/gtest.h>
 #include <homing/parallel_for.hpp>
 #include <homing/parallel_reduce.hpp>
@@ -40,11 +40,12 @@ TEST(guide, loops_that_go_to_their_data) {
     const auto placed_y = homing::enforce(rows, y);
 
     for (int step = 0; step < 10; ++step) {
-      homing::parallel_for(tbb::blocked_range<std::size_t>(0, n),
-                           [&](const tbb::blocked_range<std::size_t>& r) {
-                             for (std::size_t i = r.begin(); i != r.end(); ++i) y[i] += 2 * x[i] + 1;
-                           },
-                           rows);  // the work goes there each time
+      homing::parallel_for(
+          tbb::blocked_range<std::size_t>(0, n),
+          [&](const tbb::blocked_range<std::size_t>& r) {
+            for (std::size_t i = r.begin(); i != r.end(); ++i) y[i] += 2 * x[i] + 1;
+          },
+          rows);  // the work goes there each time
     }
     const double sum = homing::parallel_reduce(
         tbb::blocked_range<std::size_t>(0, n), 0.0,
@@ -105,7 +106,8 @@ TEST(guide, arenas_whose_thieves_stay) {
     };
 
     tbb::task_arena arena;
-    homing::initialize(arena, homing::steal_policy::domain);  // before its first use; HOMING_STEAL=domain does it for all arenas
+    homing::initialize(
+        arena, homing::steal_policy::domain);  // before its first use; HOMING_STEAL=domain does it for all arenas
     arena.execute([&] { homing::parallel_for(range, scale, distribution); });
 
     EXPECT_EQ(std::count(a.begin(), a.end(), 2.0), 100'000);
@@ -131,7 +133,8 @@ TEST(guide, a_distribution_of_ones_own) {
     const std::size_t n = 1000;
     std::vector<std::atomic<int>> seen(n);
 
-    homing::parallel_for(std::size_t{0}, n, [&](std::size_t row) { seen[row].fetch_add(1); }, upper_triangle{n});
+    homing::parallel_for(
+        std::size_t{0}, n, [&](std::size_t row) { seen[row].fetch_add(1); }, upper_triangle{n});
 
     for (const auto& s : seen) ASSERT_EQ(s.load(), 1);
   });

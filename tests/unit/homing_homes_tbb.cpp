@@ -1,11 +1,11 @@
-// Where the iterations of loops with distributions run: at home while load is even and all threads are there; elsewhere, and
-// soon, when a home's threads are away or have too much. Made-up machines of 2, 4 and 8 domains. Time plays no part: threads
-// that are ahead wait for those behind, so that load is even by construction.
+// Where the iterations of loops with distributions run: at home while load is even and all threads are there;
+// elsewhere, and soon, when a home's threads are away or have too much. Made-up machines of 2, 4 and 8 domains. Time
+// plays no part: threads that are ahead wait for those behind, so that load is even by construction.
 #include <gtest/gtest.h>
-#include <homing/parallel_for.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <homing/parallel_for.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -48,7 +48,9 @@ class tally {
   void note(domain_index home) {
     counts_[to_index(home) * domains_ + to_index(homing::current_domain())].fetch_add(1, std::memory_order_relaxed);
   }
-  [[nodiscard]] std::uint64_t of(unsigned home, unsigned ran_in) const { return counts_[home * domains_ + ran_in].load(); }
+  [[nodiscard]] std::uint64_t of(unsigned home, unsigned ran_in) const {
+    return counts_[home * domains_ + ran_in].load();
+  }
   [[nodiscard]] std::uint64_t at_home() const {
     std::uint64_t sum = 0;
     for (unsigned d = 0; d < domains_; ++d) sum += of(d, d);
@@ -69,20 +71,21 @@ class tally {
 class homes : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(domains, homes, ::testing::Values(2U, 4U, 8U));
 
-/// What even loops over `dist` ran where. A thread that the kernel holds up is not there, and others take its part: hence many
-/// rounds, and in the test below a second and a third look.
+/// What even loops over `dist` ran where. A thread that the kernel holds up is not there, and others take its part:
+/// hence many rounds, and in the test below a second and a third look.
 tally ran_evenly(unsigned domains, std::size_t rounds, const homing::regular_distribution<>& dist) {
   tally seen(domains);
   for (std::size_t round = 0; round < rounds; ++round) {
     pace abreast(domains, 20, pace::who::everybody);
-    homing::parallel_for(range(0, dist.size()),
-                         [&](const range& r) {
-                           for (std::size_t i = r.begin(); i != r.end(); ++i) {
-                             seen.note(dist.home_of(i));
-                             abreast.step(to_index(dist.home_of(i)));
-                           }
-                         },
-                         dist);
+    homing::parallel_for(
+        range(0, dist.size()),
+        [&](const range& r) {
+          for (std::size_t i = r.begin(); i != r.end(); ++i) {
+            seen.note(dist.home_of(i));
+            abreast.step(to_index(dist.home_of(i)));
+          }
+        },
+        dist);
   }
   return seen;
 }
@@ -118,14 +121,15 @@ TEST_P(homes, work_of_a_domain_whose_threads_are_away_is_done_by_the_others) {
     std::atomic<std::uint64_t> ended{0};
     arena.enqueue([&] {
       for (std::uint64_t round = 0; round < rounds; ++round) {
-        homing::parallel_for(range(0, dist.size()),
-                             [&](const range& r) {
-                               for (std::size_t i = r.begin(); i != r.end(); ++i) {
-                                 seen.note(dist.home_of(i));
-                                 std::this_thread::yield();
-                               }
-                             },
-                             dist);
+        homing::parallel_for(
+            range(0, dist.size()),
+            [&](const range& r) {
+              for (std::size_t i = r.begin(); i != r.end(); ++i) {
+                seen.note(dist.home_of(i));
+                std::this_thread::yield();
+              }
+            },
+            dist);
         ended.fetch_add(1);
       }
     });
@@ -148,29 +152,30 @@ TEST_P(homes, skewed_work_is_stolen_outwards) {
     tally seen(domains);
     std::atomic<std::size_t> light{0};
     std::atomic<unsigned> helpers{0};  // threads of other domains that have taken part in domain 0's work
-    homing::parallel_for(range(0, dist.size(), 1),
-                         [&](const range& r) {
-                           for (std::size_t i = r.begin(); i != r.end(); ++i) {
-                             const domain_index home = dist.home_of(i);
-                             seen.note(home);
-                             if (to_index(home) != 0) {
-                               light.fetch_add(1);
-                             } else {
-                               if (to_index(homing::current_domain()) != 0) helpers.fetch_add(1);
-                               await("the light work", [&] { return light.load() == each * (domains - 1); });
-                               await("help from another domain", [&] { return helpers.load() > 0; });
-                             }
-                           }
-                         },
-                         dist);
+    homing::parallel_for(
+        range(0, dist.size(), 1),
+        [&](const range& r) {
+          for (std::size_t i = r.begin(); i != r.end(); ++i) {
+            const domain_index home = dist.home_of(i);
+            seen.note(home);
+            if (to_index(home) != 0) {
+              light.fetch_add(1);
+            } else {
+              if (to_index(homing::current_domain()) != 0) helpers.fetch_add(1);
+              await("the light work", [&] { return light.load() == each * (domains - 1); });
+              await("help from another domain", [&] { return helpers.load() > 0; });
+            }
+          }
+        },
+        dist);
     EXPECT_EQ(seen.all(), dist.size());
     EXPECT_GT(helpers.load(), 0U);
   });
   EXPECT_GT(report.number("far"), 0U) << "the counters say that tasks were stolen from afar";
 }
 
-/// The first part of a loop that each of its threads gets, when all are there: nobody takes a second one before everybody has
-/// his first.
+/// The first part of a loop that each of its threads gets, when all are there: nobody takes a second one before
+/// everybody has his first.
 class first_parts {
  public:
   explicit first_parts(unsigned threads) : threads_(threads) {}
@@ -205,12 +210,13 @@ TEST_P(homes, many_pieces_are_begun_at_home) {
       first_parts firsts(threads);
       gathering all(arena, threads - 1);
       arena.execute([&] {
-        homing::parallel_for(range(0, dist.size()),
-                             [&](const range& r) {
-                               all.let_go();
-                               if (firsts.take()) seen.note(dist.home_of(r.begin()));
-                             },
-                             dist);
+        homing::parallel_for(
+            range(0, dist.size()),
+            [&](const range& r) {
+              all.let_go();
+              if (firsts.take()) seen.note(dist.home_of(r.begin()));
+            },
+            dist);
       });
     }
     EXPECT_EQ(seen.all(), rounds * threads);
@@ -218,9 +224,9 @@ TEST_P(homes, many_pieces_are_begun_at_home) {
   });
 }
 
-/// Rounds in which one domain's threads are held elsewhere, each time another's, while its work runs with the others; between
-/// them rounds with all threads. A distribution's homes are what they were; affinity_partitioner has learned where the work
-/// ran while its threads were away, and stays there. Arenas come and go all the time.
+/// Rounds in which one domain's threads are held elsewhere, each time another's, while its work runs with the others;
+/// between them rounds with all threads. A distribution's homes are what they were; affinity_partitioner has learned
+/// where the work ran while its threads were away, and stays there. Arenas come and go all the time.
 TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
   in_own_process(machine_of(GetParam()), [] {
     const unsigned domains = GetParam();

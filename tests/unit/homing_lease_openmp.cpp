@@ -1,5 +1,6 @@
-// OpenMP regions on a lease: the team has the lease's size, its threads run in the leased domains when asked to, and are as
-// they were afterwards; worksharing works inside. No scheduler manages threads here: a lease grants what is asked for.
+// OpenMP regions on a lease: the team has the lease's size, its threads run in the leased domains when asked to, and
+// are as they were afterwards; worksharing works inside. No scheduler manages threads here: a lease grants what is
+// asked for.
 #include <homing/openmp_lease.hpp>
 
 #include <gtest/gtest.h>

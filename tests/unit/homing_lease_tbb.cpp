@@ -1,5 +1,5 @@
-// Leases by their public face, the same program on ours and on stock oneTBB: what they promise where threads are managed,
-// and where nobody manages them; loops and enqueued tasks go on meanwhile.
+// Leases by their public face, the same program on ours and on stock oneTBB: what they promise where threads are
+// managed, and where nobody manages them; loops and enqueued tasks go on meanwhile.
 #include <homing/lease.hpp>
 #include <homing/tasks.hpp>
 

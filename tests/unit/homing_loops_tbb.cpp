@@ -1,12 +1,12 @@
-// Loops with distributions: every iteration once, whatever the distribution and the range; reductions and scans as a serial
-// loop has them; deterministic ones bit by bit. Where iterations run: homing_homes_tbb.cpp.
+// Loops with distributions: every iteration once, whatever the distribution and the range; reductions and scans as a
+// serial loop has them; deterministic ones bit by bit. Where iterations run: homing_homes_tbb.cpp.
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 #include <homing/parallel_for.hpp>
 #include <homing/parallel_for_each.hpp>
 #include <homing/parallel_reduce.hpp>
 #include <homing/parallel_scan.hpp>
 #include <homing/schedule.hpp>
-#include <oneapi/tbb/global_control.h>
 
 #include <atomic>
 #include <cmath>
@@ -92,11 +92,12 @@ struct by_tens {
 template <class Dist>
 void expect_each_once(std::size_t first, std::size_t last, Dist&& dist, const std::string& name) {
   visits seen(last + 10);
-  homing::parallel_for(tbb::blocked_range<std::size_t>(first, last),
-                       [&](const auto& r) {
-                         for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(i);
-                       },
-                       dist);
+  homing::parallel_for(
+      tbb::blocked_range<std::size_t>(first, last),
+      [&](const auto& r) {
+        for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(i);
+      },
+      dist);
   EXPECT_TRUE(seen.all_once(first, last)) << name << ", " << first << ".." << last;
 }
 
@@ -135,7 +136,9 @@ TEST_P(loops, a_domain_that_is_not_there_is_an_error_not_a_loss) {
     if (homing::domain_count() == 1) return;  // nothing is addressed
     const homing::domain_set unknown{domain_index{0}, domain_index{homing::domain_count()}};
     for (const auto& d : {homing::block(10000, unknown), homing::cyclic(10000, unknown)}) {
-      EXPECT_DEATH(homing::parallel_for(tbb::blocked_range<std::size_t>(0, 10000), [](const auto&) {}, d), "no such domain");
+      EXPECT_DEATH(homing::parallel_for(
+                       tbb::blocked_range<std::size_t>(0, 10000), [](const auto&) {}, d),
+                   "no such domain");
     }
   });
 }
@@ -143,23 +146,27 @@ TEST_P(loops, a_domain_that_is_not_there_is_an_error_not_a_loss) {
 TEST_P(loops, index_form_with_other_integers) {
   on_machine([] {
     visits seen(1000);
-    homing::parallel_for(0, 1000, [&](int i) { seen.note(static_cast<std::size_t>(i)); }, homing::block(1000));
+    homing::parallel_for(
+        0, 1000, [&](int i) { seen.note(static_cast<std::size_t>(i)); }, homing::block(1000));
     EXPECT_TRUE(seen.all_once(0, 1000));
-    homing::parallel_for(5, 5, [&](int) { ADD_FAILURE() << "an empty range"; }, homing::block(1000));
-    homing::parallel_for(9, 5, [&](int) { ADD_FAILURE() << "a range from right to left"; }, homing::block(1000));
+    homing::parallel_for(
+        5, 5, [&](int) { ADD_FAILURE() << "an empty range"; }, homing::block(1000));
+    homing::parallel_for(
+        9, 5, [&](int) { ADD_FAILURE() << "a range from right to left"; }, homing::block(1000));
   });
 }
 
 template <class Dist>
 void expect_each_cell_once(const Dist& dist) {
   visits seen(60 * 70);
-  homing::parallel_for(tbb::blocked_range2d<std::size_t>(0, 60, 4, 0, 70, 4),
-                       [&](const auto& r) {
-                         for (auto i = r.rows().begin(); i != r.rows().end(); ++i) {
-                           for (auto k = r.cols().begin(); k != r.cols().end(); ++k) seen.note(i * 70 + k);
-                         }
-                       },
-                       dist);
+  homing::parallel_for(
+      tbb::blocked_range2d<std::size_t>(0, 60, 4, 0, 70, 4),
+      [&](const auto& r) {
+        for (auto i = r.rows().begin(); i != r.rows().end(); ++i) {
+          for (auto k = r.cols().begin(); k != r.cols().end(); ++k) seen.note(i * 70 + k);
+        }
+      },
+      dist);
   EXPECT_TRUE(seen.all_once(0, 60 * 70));
 }
 
@@ -180,17 +187,18 @@ TEST_P(loops, two_and_three_dimensions) {
     expect_each_cell_once(left_and_right{});
     expect_each_cell_once(tbb::auto_partitioner{});
     visits seen(8 * 9 * 10);
-    homing::parallel_for(tbb::blocked_range3d<int>(0, 8, 0, 9, 0, 10),
-                         [&](const auto& r) {
-                           for (int p = r.pages().begin(); p != r.pages().end(); ++p) {
-                             for (int i = r.rows().begin(); i != r.rows().end(); ++i) {
-                               for (int k = r.cols().begin(); k != r.cols().end(); ++k) {
-                                 seen.note(static_cast<std::size_t>((p * 9 + i) * 10 + k));
-                               }
-                             }
-                           }
-                         },
-                         homing::block_grid<3>({8, 9, 10}, all));
+    homing::parallel_for(
+        tbb::blocked_range3d<int>(0, 8, 0, 9, 0, 10),
+        [&](const auto& r) {
+          for (int p = r.pages().begin(); p != r.pages().end(); ++p) {
+            for (int i = r.rows().begin(); i != r.rows().end(); ++i) {
+              for (int k = r.cols().begin(); k != r.cols().end(); ++k) {
+                seen.note(static_cast<std::size_t>((p * 9 + i) * 10 + k));
+              }
+            }
+          }
+        },
+        homing::block_grid<3>({8, 9, 10}, all));
     EXPECT_TRUE(seen.all_once(0, 8 * 9 * 10));
   });
 }
@@ -198,9 +206,12 @@ TEST_P(loops, two_and_three_dimensions) {
 TEST_P(loops, elements_of_containers) {
   on_machine([] {
     std::vector<std::atomic<int>> seen(5000);
-    homing::parallel_for_each(seen, [](std::atomic<int>& e) { e.fetch_add(1); }, homing::block_cyclic(5000, 64));
-    homing::parallel_for_each(seen.begin(), seen.end(), [](std::atomic<int>& e) { e.fetch_add(1); }, homing::block(5000));
-    homing::parallel_for_each(seen.begin(), seen.begin(), [](std::atomic<int>&) { ADD_FAILURE(); }, homing::block(5000));
+    homing::parallel_for_each(
+        seen, [](std::atomic<int>& e) { e.fetch_add(1); }, homing::block_cyclic(5000, 64));
+    homing::parallel_for_each(
+        seen.begin(), seen.end(), [](std::atomic<int>& e) { e.fetch_add(1); }, homing::block(5000));
+    homing::parallel_for_each(
+        seen.begin(), seen.begin(), [](std::atomic<int>&) { ADD_FAILURE(); }, homing::block(5000));
     for (const auto& e : seen) ASSERT_EQ(e.load(), 2);
   });
 }
@@ -223,12 +234,13 @@ TEST_P(loops, a_cancelled_context_ends_the_loop) {
   on_machine([] {
     tbb::task_group_context context;
     std::atomic<std::size_t> ran{0};
-    homing::parallel_for(tbb::blocked_range<std::size_t>(0, 1000000, 1),
-                         [&](const auto&) {
-                           ran.fetch_add(1);
-                           context.cancel_group_execution();
-                         },
-                         homing::block_cyclic(1000000, 10000), context);
+    homing::parallel_for(
+        tbb::blocked_range<std::size_t>(0, 1000000, 1),
+        [&](const auto&) {
+          ran.fetch_add(1);
+          context.cancel_group_execution();
+        },
+        homing::block_cyclic(1000000, 10000), context);
     EXPECT_TRUE(context.is_group_execution_cancelled());
     EXPECT_GE(ran.load(), 1U);
   });
@@ -237,12 +249,13 @@ TEST_P(loops, a_cancelled_context_ends_the_loop) {
 TEST_P(loops, nested_ones_with_other_distributions) {
   on_machine([] {
     std::atomic<std::size_t> sum{0};
-    homing::parallel_for(0, 40,
-                         [&](int) {
-                           homing::parallel_for(0, 500, [&](int i) { sum.fetch_add(static_cast<std::size_t>(i)); },
-                                                homing::cyclic(500));
-                         },
-                         homing::block(40));
+    homing::parallel_for(
+        0, 40,
+        [&](int) {
+          homing::parallel_for(
+              0, 500, [&](int i) { sum.fetch_add(static_cast<std::size_t>(i)); }, homing::cyclic(500));
+        },
+        homing::block(40));
     EXPECT_EQ(sum.load(), 40U * 499 * 250);
   });
 }
@@ -260,7 +273,8 @@ void expect_in_order(const Dist& dist) {
   const tbb::blocked_range<std::size_t> range(3, 3000);
   const std::string expected = append(range, "");
   EXPECT_EQ(homing::parallel_reduce(range, std::string(), append, join, dist), expected);
-  EXPECT_EQ(homing::parallel_deterministic_reduce(tbb::blocked_range<std::size_t>(3, 3000, 10), std::string(), append, join, dist),
+  EXPECT_EQ(homing::parallel_deterministic_reduce(tbb::blocked_range<std::size_t>(3, 3000, 10), std::string(), append,
+                                                  join, dist),
             expected);
 }
 
@@ -270,8 +284,9 @@ TEST_P(loops, reductions_keep_the_order) {
     expect_in_order(homing::block_cyclic(3000, 50));
     expect_in_order(homing::block(1000));
     expect_in_order(by_hundreds{});
-    EXPECT_EQ(homing::parallel_reduce(tbb::blocked_range<int>(0, 0), 42, [](const auto&, int) { return 1; },
-                                      [](int a, int b) { return a + b; }, homing::block(1)),
+    EXPECT_EQ(homing::parallel_reduce(
+                  tbb::blocked_range<int>(0, 0), 42, [](const auto&, int) { return 1; },
+                  [](int a, int b) { return a + b; }, homing::block(1)),
               42);
     EXPECT_THROW(static_cast<void>(homing::parallel_reduce(
                      tbb::blocked_range<int>(0, 100), 0, [](const auto&, int) -> int { throw std::logic_error("x"); },

@@ -1,6 +1,6 @@
-// Where the stages of pipelines run: at home, nearly always, while load is even and all threads are there, whether a stage
-// or each item has a home, and also when an item had to wait for its turn. Made-up machines; threads that are ahead wait
-// for those behind, so that load is even without a clock.
+// Where the stages of pipelines run: at home, nearly always, while load is even and all threads are there, whether a
+// stage or each item has a home, and also when an item had to wait for its turn. Made-up machines; threads that are
+// ahead wait for those behind, so that load is even without a clock.
 #include <array>
 #include <optional>
 #include <type_traits>
@@ -26,8 +26,8 @@ void with_threads(unsigned domains, F&& f) {
 class pipeline_homes : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(domains, pipeline_homes, ::testing::Values(2U, 4U, 8U));
 
-/// The calling thread fetches all items, each at home in another domain, while all other threads are held; then those of
-/// the homes are let go, and all that is left to do waits in their queues.
+/// The calling thread fetches all items, each at home in another domain, while all other threads are held; then those
+/// of the homes are let go, and all that is left to do waits in their queues.
 TEST_P(pipeline_homes, items_run_at_theirs) {
   in_own_process(machine_of(GetParam()), [] {
     const unsigned domains = GetParam();
@@ -46,13 +46,13 @@ TEST_P(pipeline_homes, items_run_at_theirs) {
       const held_threads others(inside, threads - 1, [&] {
         return to_index(homing::current_domain()) == here ? seen.all() == items : in.at_end();
       });
-      tbb::parallel_pipeline(items,
-                             tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) {
-                               return in.next_or_hold(c, [&] { return !homes_count() || seen.all() == items; });
-                             }) & tbb::make_filter<item, void>(filter_mode::parallel, homing::on(home, [&](const item& i) {
-                                                                 seen.note(home(i));
-                                                                 abreast.step(home(i));
-                                                               })));
+      tbb::parallel_pipeline(
+          items, tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) {
+                   return in.next_or_hold(c, [&] { return !homes_count() || seen.all() == items; });
+                 }) & tbb::make_filter<item, void>(filter_mode::parallel, homing::on(home, [&](const item& i) {
+                                                     seen.note(home(i));
+                                                     abreast.step(home(i));
+                                                   })));
       EXPECT_EQ(seen.all(), items);
       if (homes_count()) {
         EXPECT_GE(seen.share(), nearly_always);
@@ -62,8 +62,8 @@ TEST_P(pipeline_homes, items_run_at_theirs) {
 }
 
 /// Every item passes a stage in each domain, in turn. A thread at home stays in its stage until the stage before has
-/// brought the next items, and begins when the first are there, so that each domain has work. Threads that begin late leave
-/// their work to others in one run or another: the share must be reached in one of a few.
+/// brought the next items, and begins when the first are there, so that each domain has work. Threads that begin late
+/// leave their work to others in one run or another: the share must be reached in one of a few.
 double share_of_one_run(unsigned domains, unsigned threads) {
   const std::size_t items = 400 * std::size_t{domains};
   constexpr std::size_t ahead_min = threads_a_domain;
@@ -141,8 +141,8 @@ TEST_P(pipeline_homes, items_that_waited_for_their_turn_go_home_too) {
                                                    })));
       EXPECT_EQ(next, items);
     }
-    // One item at a time: all other threads are idle, and one that is impatient takes an item before its home's are awake.
-    // With as many threads elsewhere, by chance it would be one of `domains`.
+    // One item at a time: all other threads are idle, and one that is impatient takes an item before its home's are
+    // awake. With as many threads elsewhere, by chance it would be one of `domains`.
     if (homes_count() && domains > 2) {
       EXPECT_GE(seen.share(), 0.5);
     }

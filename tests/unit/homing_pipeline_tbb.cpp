@@ -1,6 +1,6 @@
-// Pipelines whose stages and items have homes: each item passes every stage once, serial stages keep their order, no more
-// items are under way than tokens, and nothing waits for ever, whatever the number of threads and wherever they are held.
-// Made-up machines of 2, 4 and 8 domains, each test in a process of its own; on stock oneTBB, too.
+// Pipelines whose stages and items have homes: each item passes every stage once, serial stages keep their order, no
+// more items are under way than tokens, and nothing waits for ever, whatever the number of threads and wherever they
+// are held. Made-up machines of 2, 4 and 8 domains, each test in a process of its own; on stock oneTBB, too.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -51,7 +51,9 @@ class run {
       extra(3, i.number());
       in_.retire();
     };
-    const auto home_of = [this](const item& i) { return domain_index{static_cast<std::uint32_t>(i.number() % domains_)}; };
+    const auto home_of = [this](const item& i) {
+      return domain_index{static_cast<std::uint32_t>(i.number() % domains_)};
+    };
     const auto home_of_some = [this](const item& i) {
       const auto d = static_cast<std::uint32_t>(i.number() % (domains_ + 1));
       return d == domains_ ? std::nullopt : std::optional(domain_index{d});
@@ -196,13 +198,13 @@ TEST_P(pipelines, an_exception_of_the_function_of_homes_is_one_of_the_pipeline) 
         };
         const auto go = [&] {
           tbb::parallel_pipeline(
-              8,
-              tbb::make_filter<void, item>(filter_mode::serial_in_order, [&](tbb::flow_control& c) { return in.next(c); }) &
-                  tbb::make_filter<item, item>(mode, homing::on(home_of, [](const item& i) { return i; })) &
-                  tbb::make_filter<item, void>(filter_mode::serial_in_order, [&](const item&) {
-                    ++passed;
-                    in.retire();
-                  }));
+              8, tbb::make_filter<void, item>(filter_mode::serial_in_order,
+                                              [&](tbb::flow_control& c) { return in.next(c); }) &
+                     tbb::make_filter<item, item>(mode, homing::on(home_of, [](const item& i) { return i; })) &
+                     tbb::make_filter<item, void>(filter_mode::serial_in_order, [&](const item&) {
+                       ++passed;
+                       in.retire();
+                     }));
         };
         if (homes_count()) {
           EXPECT_THROW(go(), std::runtime_error);
@@ -270,7 +272,8 @@ struct last_adder final {
   void operator()(const long* value) const { *sum += *value; }
 };
 
-/// What oneTBB passes by value and by pointer, and bodies that are no classes to derive from, or whose types it deduces.
+/// What oneTBB passes by value and by pointer, and bodies that are no classes to derive from, or whose types it
+/// deduces.
 TEST(pipeline_bodies, of_all_kinds_and_items_of_all_kinds) {
   in_own_process(machine_of(2), [] {
     const parallelism limit(parallelism::max_allowed_parallelism, 4);
@@ -279,21 +282,24 @@ TEST(pipeline_bodies, of_all_kinds_and_items_of_all_kinds) {
     long sum = 0;
     int count = 0;
     const auto home_of_value = [](long value) { return static_cast<std::uint32_t>(value % 2); };
-    const auto home_of_pointee = [](const long* value) { return std::optional(domain_index{*value % 2 == 0 ? 0U : 1U}); };
+    const auto home_of_pointee = [](const long* value) {
+      return std::optional(domain_index{*value % 2 == 0 ? 0U : 1U});
+    };
     const auto first = homing::on(1, [&](tbb::flow_control& c) -> int {
       if (count == items) c.stop();
       return count++;
     });
     tbb::filter second(filter_mode::parallel, homing::on(0, [](int i) -> long { return i; }));
-    const auto third = tbb::make_filter<long, long>(filter_mode::serial_out_of_order, homing::on(home_of_value, &tripled));
+    const auto third =
+        tbb::make_filter<long, long>(filter_mode::serial_out_of_order, homing::on(home_of_value, &tripled));
     const auto fourth = tbb::make_filter(filter_mode::parallel, homing::on(home_of_value, [&](long value) -> long* {
                                            long& kept = values[static_cast<std::size_t>(value / 3)];
                                            kept = value;
                                            return &kept;
                                          }));
-    tbb::parallel_pipeline(
-        8, tbb::make_filter(filter_mode::serial_in_order, first) & second & third & fourth &
-               tbb::make_filter<long*, void>(filter_mode::serial_in_order, homing::on(home_of_pointee, last_adder{&sum})));
+    tbb::parallel_pipeline(8, tbb::make_filter(filter_mode::serial_in_order, first) & second & third & fourth &
+                                  tbb::make_filter<long*, void>(filter_mode::serial_in_order,
+                                                                homing::on(home_of_pointee, last_adder{&sum})));
     EXPECT_EQ(sum, 3 * items * (items - 1) / 2);
     // A pipeline of one filter, which has a home.
     int left = 10;
@@ -309,8 +315,8 @@ TEST(pipeline_death, a_domain_that_is_not_there_is_a_programmers_error) {
   in_own_process(machine_of(2), [] {
     if (!homes_count()) return;  // any will do
     const auto go = [] {
-      tbb::parallel_pipeline(
-          1, tbb::make_filter<void, void>(filter_mode::parallel, homing::on(2, [](tbb::flow_control& c) { c.stop(); })));
+      tbb::parallel_pipeline(1, tbb::make_filter<void, void>(filter_mode::parallel,
+                                                             homing::on(2, [](tbb::flow_control& c) { c.stop(); })));
     };
     EXPECT_DEATH(go(), "there is no such domain");
   });

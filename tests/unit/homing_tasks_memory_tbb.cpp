@@ -1,10 +1,10 @@
-// Tasks for which there is no memory: the call throws, nobody waits for what was not sent, and nothing is lost. Memory is
-// refused at the first, second, ... allocation of the test's thread, as far as a call makes some.
+// Tasks for which there is no memory: the call throws, nobody waits for what was not sent, and nothing is lost. Memory
+// is refused at the first, second, ... allocation of the test's thread, as far as a call makes some.
 #include <gtest/gtest.h>
-#include <homing/pinned.hpp>
-#include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <homing/pinned.hpp>
+#include <homing/tasks.hpp>
 
 #include <cstddef>
 #include <cstdlib>
@@ -95,10 +95,14 @@ TEST(tasks_without_memory, what_a_door_refuses_is_gone_and_not_waited_for) {
   const auto life = std::make_shared<int>(0);
   const auto refusing = [](auto&&...) { throw std::bad_alloc(); };
   EXPECT_THROW(homing::detail::value_of<int>([life] { return 1; }, refusing), std::bad_alloc);
-  EXPECT_THROW(homing::detail::send_function(nullptr, [life] {}, refusing), std::bad_alloc);
+  EXPECT_THROW(homing::detail::send_function(
+                   nullptr, [life] {}, refusing),
+               std::bad_alloc);
   tbb::detail::d1::wait_context wait(0);
   tbb::task_group_context context;
-  EXPECT_THROW(homing::detail::send_function(&wait, [life] {}, refusing), std::bad_alloc);
+  EXPECT_THROW(homing::detail::send_function(
+                   &wait, [life] {}, refusing),
+               std::bad_alloc);
   tbb::detail::d1::wait(wait, context);
   EXPECT_EQ(life.use_count(), 1);
 }

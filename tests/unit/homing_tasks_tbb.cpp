@@ -1,16 +1,16 @@
-// Tasks with addresses: each runs once, at home if the home's threads are there, and its exceptions and values come back.
-// Made-up machines, each test in a process of its own; where workers must be at certain places, they are held until all are.
+// Tasks with addresses: each runs once, at home if the home's threads are there, and its exceptions and values come
+// back. Made-up machines, each test in a process of its own; where workers must be at certain places, they are held
+// until all are.
 #include <gtest/gtest.h>
-#include <homing/pinned.hpp>
-#include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
+#include <homing/pinned.hpp>
+#include <homing/tasks.hpp>
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -22,6 +22,7 @@
 #include "unit/held_threads.hpp"
 #include "unit/own_process.hpp"
 #include "unit/sandbox.hpp"
+#include "unit/worker_threads.hpp"
 
 namespace {
 
@@ -70,8 +71,8 @@ TEST(tasks, the_library_and_its_domains_are_known) {
   });
 }
 
-/// Meetings in an arena whose workers are all there, each with one task for each of them: `meet(arena, meeting, go)` sends
-/// the tasks and calls go(), which lets the workers begin and waits for the end.
+/// Meetings in an arena whose workers are all there, each with one task for each of them: `meet(arena, meeting, go)`
+/// sends the tasks and calls go(), which lets the workers begin and waits for the end.
 template <class Meet>
 void expect_meetings_at_home(const Meet& meet) {
   in_own_process(four_by_two, [&] {
@@ -263,7 +264,8 @@ TEST(pinned, a_section_and_what_it_spawns_stay_in_the_domain) {
       };
       const unsigned answer = homing::pinned(d, [&] {
         note(d);
-        tbb::parallel_for(0, 100, [&](int) { note(d); }, tbb::simple_partitioner{});
+        tbb::parallel_for(
+            0, 100, [&](int) { note(d); }, tbb::simple_partitioner{});
         homing::pinned((d + 1) % domains, [&] { tbb::parallel_for(0, 50, [&](int) { note((d + 1) % domains); }); });
         return d + 7;
       });
@@ -354,7 +356,10 @@ TEST(pinned, a_stack_resumed_in_a_section_without_a_worker_goes_on_while_its_cal
             promise.set_value();
           });
           while (point.load() == nullptr) std::this_thread::yield();
-          std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the worker leaves
+          await("the worker's end of work", [] {
+            const auto all = homing::testing::worker_threads();
+            return homing::testing::sleeping_workers() == static_cast<int>(all.size());
+          });
           tbb::task::resume(point.load());
           promise.get_future().get();
         });

@@ -21,7 +21,8 @@ TEST(LabCapacity, TwiceTheDemandTakesTwiceTheTime) {
   ticks last = 0;
   constexpr ticks requests = 100000;
   for (ticks i = 0; i != requests; ++i) last = c.reserve(i * cost / 2);
-  EXPECT_NEAR(static_cast<double>(last), static_cast<double>(requests * cost), 0.01 * static_cast<double>(requests * cost));
+  EXPECT_NEAR(static_cast<double>(last), static_cast<double>(requests * cost),
+              0.01 * static_cast<double>(requests * cost));
 }
 
 TEST(LabCapacity, WhoComesLateFindsTheRoomThatWasLeft) {

@@ -1,5 +1,5 @@
-// Who serves an access, and how long it takes. Method: a made-up machine of two nodes, where one cycle is one nanosecond;
-// accesses by hand, counts and clocks compared with what the rules of docs/design/0006-the-lab.md give.
+// Who serves an access, and how long it takes. Method: a made-up machine of two nodes, where one cycle is one
+// nanosecond; accesses by hand, counts and clocks compared with what the rules of docs/design/0006-the-lab.md give.
 #include <gtest/gtest.h>
 
 #include <deque>

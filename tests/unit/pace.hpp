@@ -14,8 +14,8 @@
 
 namespace homing::testing {
 
-/// Keeps homes abreast: whoever works for one waits while some home is more than a few steps behind it. Those behind never
-/// wait, so somebody always goes on.
+/// Keeps homes abreast: whoever works for one waits while some home is more than a few steps behind it. Those behind
+/// never wait, so somebody always goes on.
 class pace {
  public:
   enum class who : std::uint8_t { everybody, those_at_home };

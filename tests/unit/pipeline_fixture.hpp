@@ -25,7 +25,9 @@ using tbb::filter_mode;
 using parallelism = tbb::global_control;
 
 inline constexpr unsigned threads_a_domain = 2;
-inline environment machine_of(unsigned domains) { return on_machine("node:" + std::to_string(domains) + " core:2 pu:1"); }
+inline environment machine_of(unsigned domains) {
+  return on_machine("node:" + std::to_string(domains) + " core:2 pu:1");
+}
 /// On stock oneTBB there is one domain, and homes mean nothing.
 inline bool homes_count() { return runtime().is_homing; }
 

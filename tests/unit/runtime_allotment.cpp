@@ -34,9 +34,9 @@ using homing::testing::counts;
 using homing::testing::held_arena;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
-using homing::topology::testing::fixture_path;
 using homing::testing::on_node;
 using homing::testing::threads;
+using homing::topology::testing::fixture_path;
 using priority = tbb::task_arena::priority;
 
 // ---- the deal: workers over domains
@@ -49,8 +49,8 @@ struct machine_case {
 
 class dealt : public ::testing::TestWithParam<machine_case> {};
 
-/// With k threads a CPU, the application's thread included, each domain has k for each of its CPUs: all of them workers,
-/// but for the one domain in which the application's thread counts.
+/// With k threads a CPU, the application's thread included, each domain has k for each of its CPUs: all of them
+/// workers, but for the one domain in which the application's thread counts.
 TEST_P(dealt, in_proportion_to_the_cpus_of_each_domain) {
   in_own_process(on_machine(GetParam().topology), [] {
     const counts& cpus = GetParam().cpus;
@@ -107,8 +107,9 @@ TEST(allotment, arenas_that_come_and_go_keep_each_others_workers_spread) {
     first.expect({4, 4});
     {
       const busy_arena small(2, 0U);  // wants 2 where the first wants 8: a fifth of the workers, rounded by turns
-      static_cast<void>(comes_true([&] { return small.present() == counts{1, 1} || small.present() == counts{1, 0} ||
-                                                small.present() == counts{0, 1}; }));
+      static_cast<void>(comes_true([&] {
+        return small.present() == counts{1, 1} || small.present() == counts{1, 0} || small.present() == counts{0, 1};
+      }));
       const counts now = small.present();
       EXPECT_LE(now[0], 1);
       EXPECT_LE(now[1], 1);
@@ -149,7 +150,8 @@ TEST(allotment, an_arena_whose_share_was_cut_has_it_again_when_it_has_work) {
     few.expect_total(2);
     always.expect_total(6);
     await("a time when no worker idles", [&] {
-      return homing::scheduler::resource_manager::current().available() == 0 && homing::testing::sleeping_workers() == 0;
+      return homing::scheduler::resource_manager::current().available() == 0 &&
+             homing::testing::sleeping_workers() == 0;
     });
     few.add(6);
     few.expect({2, 2});
@@ -206,8 +208,8 @@ TEST(allotment, a_core_type_and_a_limit_of_threads_a_core) {
       const busy_arena fast(tbb::task_arena::constraints{}.set_core_type(types.back()), 0U);
       fast.expect({4});
     }
-    const busy_arena fast_cores(
-        tbb::task_arena::constraints{}.set_core_type(types.back()).set_max_threads_per_core(1), 0U);
+    const busy_arena fast_cores(tbb::task_arena::constraints{}.set_core_type(types.back()).set_max_threads_per_core(1),
+                                0U);
     fast_cores.expect({2});
   });
 }
@@ -364,8 +366,8 @@ class slow_to_leave final : public tbb::task_scheduler_observer {
   sync::atomic<bool> may_leave{false};
 };
 
-/// The only worker is on its way out of an arena whose end it brings about, and has been allotted to one whose work is done
-/// by then, while a third begins to want it.
+/// The only worker is on its way out of an arena whose end it brings about, and has been allotted to one whose work is
+/// done by then, while a third begins to want it.
 TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(2);

@@ -1,6 +1,6 @@
-// Computations side by side: each keeps threads of every domain, whatever the others want and however few are left, and a
-// task for a domain whose threads others have is taken by a thread that idles. Method: arenas that always have work, looked
-// into, on made-up machines in processes of their own. Two arenas of equal size: runtime_allotment.
+// Computations side by side: each keeps threads of every domain, whatever the others want and however few are left, and
+// a task for a domain whose threads others have is taken by a thread that idles. Method: arenas that always have work,
+// looked into, on made-up machines in processes of their own. Two arenas of equal size: runtime_allotment.
 #include <gtest/gtest.h>
 #include <homing/tasks.hpp>
 
@@ -26,14 +26,16 @@ using homing::testing::on_machine;
 using homing::testing::threads;
 
 int total(const counts& c) { return std::accumulate(c.begin(), c.end(), 0); }
-int unevenness(const counts& c) { return *std::max_element(c.begin(), c.end()) - *std::min_element(c.begin(), c.end()); }
+int unevenness(const counts& c) {
+  return *std::max_element(c.begin(), c.end()) - *std::min_element(c.begin(), c.end());
+}
 
 /// As long as there are enough workers, each has some of every domain, and no domain has two more than another. (For a
 /// moment, an arena whose tasks have all been taken keeps the workers that run them, wherever they are.)
 TEST(composability, two_three_and_four_arenas_of_any_sizes_are_spread) {
   in_own_process(on_machine("node:2 core:8 pu:1"), [] {
     const auto limit = threads(17);
-    const std::vector<std::vector<int>> cases{{16, 16},    {16, 8},   {16, 4},          {16, 16, 16},
+    const std::vector<std::vector<int>> cases{{16, 16},   {16, 8},    {16, 4},          {16, 16, 16},
                                               {16, 8, 8}, {12, 6, 3}, {16, 16, 16, 16}, {5, 6, 7, 8}};
     for (const std::vector<int>& sizes : cases) {
       std::vector<std::unique_ptr<busy_arena>> arenas;
@@ -49,8 +51,8 @@ TEST(composability, two_three_and_four_arenas_of_any_sizes_are_spread) {
         }
         return good && workers == 16;
       };
-      EXPECT_TRUE(comes_true(all_at_work_and_spread)) << ::testing::PrintToString(sizes) << " want workers, and have "
-                                                      << ::testing::PrintToString(now);
+      EXPECT_TRUE(comes_true(all_at_work_and_spread))
+          << ::testing::PrintToString(sizes) << " want workers, and have " << ::testing::PrintToString(now);
     }
   });
 }

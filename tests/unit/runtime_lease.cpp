@@ -1,10 +1,11 @@
-// Leases: what is granted of which domains, what the arenas keep, and that every end of a lease, also by fork and finalize,
-// gives the workers back. Method: arenas that always have work, looked into, on made-up machines in processes of their own.
+// Leases: what is granted of which domains, what the arenas keep, and that every end of a lease, also by fork and
+// finalize, gives the workers back. Method: arenas that always have work, looked into, on made-up machines in processes
+// of their own.
 #include <gtest/gtest.h>
-#include <homing/lease.hpp>
 #include <oneapi/tbb/parallel_for.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <homing/lease.hpp>
 
 #include <optional>
 #include <thread>
@@ -180,7 +181,8 @@ TEST(lease, of_all_does_not_stop_enqueued_tasks) {
   });
 }
 
-/// An arena that is restricted to a domain whose workers are all leased gets workers of others: constraints are about speed.
+/// An arena that is restricted to a domain whose workers are all leased gets workers of others: constraints are about
+/// speed.
 TEST(lease, of_all_of_a_domain_does_not_stop_an_arena_that_is_restricted_to_it) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(9);

@@ -1,6 +1,6 @@
-// The bypass pathology of TBB-NUMA 5.3: a task whose home's threads have been taken away waits although a thread looks for
-// work, with upstream's rule of when a mailbox is idle, and does not with ours. Nothing is timed: the idle thread runs other
-// tasks of the same deque, one after the other, past the one that waits. In the end its creator revokes it.
+// The bypass pathology of TBB-NUMA 5.3: a task whose home's threads have been taken away waits although a thread looks
+// for work, with upstream's rule of when a mailbox is idle, and does not with ours. Nothing is timed: the idle thread
+// runs other tasks of the same deque, one after the other, past the one that waits. In the end its creator revokes it.
 #include <gtest/gtest.h>
 #include <homing/tasks.hpp>
 
@@ -33,8 +33,8 @@ struct outcome {
   bool by_its_creator = false;
 };
 
-/// An application thread in domain 0 and a worker in each domain. The thread sends a task to domain 1, whose worker goes to
-/// another arena before it can take it; then the worker of domain 0 is free.
+/// An application thread in domain 0 and a worker in each domain. The thread sends a task to domain 1, whose worker
+/// goes to another arena before it can take it; then the worker of domain 0 is free.
 class contended {
  public:
   outcome run(bool wait_for_task) {

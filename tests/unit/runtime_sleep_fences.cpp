@@ -1,5 +1,5 @@
-// No task waits while a thread that could take it sleeps: each race of the sleep protocol, on the real scheduler, driven
-// so that both sides come within nanoseconds of each other. A lost wake-up is a hang, and says which.
+// No task waits while a thread that could take it sleeps: each race of the sleep protocol, on the real scheduler,
+// driven so that both sides come within nanoseconds of each other. A lost wake-up is a hang, and says which.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -37,12 +37,13 @@ unsigned varied(unsigned round, unsigned bound) { return round * 2654435761U % b
 /// Holds a slot of the arena and takes no part.
 class one_who_stays {
  public:
-  explicit one_who_stays(tbb::task_arena& arena) : thread_([this, &arena] {
-    arena.execute([this] {
-      inside_.set_value();
-      over_.get_future().wait();
-    });
-  }) {
+  explicit one_who_stays(tbb::task_arena& arena)
+      : thread_([this, &arena] {
+          arena.execute([this] {
+            inside_.set_value();
+            over_.get_future().wait();
+          });
+        }) {
     inside_.get_future().wait();
   }
   ~one_who_stays() {
@@ -146,8 +147,9 @@ TEST(sleep_fences, a_spawn_and_a_worker_that_leaves_another_behind) {
   long_ends.set_value();
 }
 
-/// Stores to lines that another CPU has written last: until it has given them up, what the thread stores next is not seen
-/// either, while its loads go ahead. Written from a copy constructor, they come after all locked instructions of a spawn.
+/// Stores to lines that another CPU has written last: until it has given them up, what the thread stores next is not
+/// seen either, while its loads go ahead. Written from a copy constructor, they come after all locked instructions of a
+/// spawn.
 class slow_stores {
  public:
   void write(unsigned value) noexcept {
@@ -180,8 +182,8 @@ using pace = homing::scheduler::arena::look_pace;
 constexpr pace searchers_pay{0, 0};
 constexpr pace pushers_pay{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max()};
 
-/// A task alone, and while its thread looks for the next, two that need each other: who pushed the second may have relied on
-/// that thread, which takes the first, and must call another for the second.
+/// A task alone, and while its thread looks for the next, two that need each other: who pushed the second may have
+/// relied on that thread, which takes the first, and must call another for the second.
 class task_then_pair {
  public:
   explicit task_then_pair(pace p) : arena_(3, 1, tbb::task_arena::priority::normal, leave::fast) {

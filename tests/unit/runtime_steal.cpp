@@ -1,11 +1,11 @@
-// Whom a thief robs, by HOMING_STEAL or an arena's own policy: one worker in each domain; all but one have a task to be stolen and are busy, and
-// the last one looks for work. Made-up machines, each test in a process of its own.
+// Whom a thief robs, by HOMING_STEAL or an arena's own policy: one worker in each domain; all but one have a task to be
+// stolen and are busy, and the last one looks for work. Made-up machines, each test in a process of its own.
 #include <gtest/gtest.h>
-#include <homing/steal_policy.hpp>
-#include <homing/tasks.hpp>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <homing/steal_policy.hpp>
+#include <homing/tasks.hpp>
 
 #include <mutex>
 #include <optional>
@@ -118,8 +118,8 @@ TEST(steal, near_goes_outwards_from_every_domain) {
   EXPECT_EQ(report.number("near"), 0U);
 }
 
-/// Domain 1 is at 30 from domain 0 and at 15 from 2; 2 at 20 from 0 and at 15 from 1; 0 at 20 from both, so that the next
-/// higher index decides.
+/// Domain 1 is at 30 from domain 0 and at 15 from 2; 2 at 20 from 0 and at 15 from 1; 0 at 20 from both, so that the
+/// next higher index decides.
 TEST(steal, near_obeys_distances_that_differ_by_direction) {
   in_own_process({{"HOMING_TOPOLOGY", fixture_path("memory_less")}}, [] {
     EXPECT_EQ(robbery(0).run(), (domains{1, 2}));
@@ -249,8 +249,8 @@ TEST(steal, where_thieves_stay_an_addressed_task_waits_for_its_home) {
   });
 }
 
-/// Nobody of its home is here or expected: where thieves stay, it must be in the mailbox all the same, for nobody who comes
-/// could take it from its maker.
+/// Nobody of its home is here or expected: where thieves stay, it must be in the mailbox all the same, for nobody who
+/// comes could take it from its maker.
 TEST(steal, where_thieves_stay_an_addressed_task_is_posted_to_an_empty_domain) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:2 pu:1"}}, [] {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);

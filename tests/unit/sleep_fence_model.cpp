@@ -1,6 +1,7 @@
-// No push is lost between a pusher and the last searcher that stops: all interleavings of sleep.md's [S2], [S3] and [S9] in a
-// model, with a store buffer for the push (x86's order; the counts change by locked instructions, which wait for it). Each
-// weakening of the protocol must show a lost push: the model would be too weak to prove anything if it didn't.
+// No push is lost between a pusher and the last searcher that stops: all interleavings of sleep.md's [S2], [S3] and
+// [S9] in a model, with a store buffer for the push (x86's order; the counts change by locked instructions, which wait
+// for it). Each weakening of the protocol must show a lost push: the model would be too weak to prove anything if it
+// didn't.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,12 +18,12 @@ enum class duty : std::uint8_t { searchers, changing, pushers };
 /// What is left out of the protocol.
 enum class weakening {
   none,
-  searchers_fence,       // [S3] behind no fence
-  second_look,           // [S3] looks once, before the fence
-  pushers_fence,         // [S9] pushers never pass a full one
-  changers_fence,        // [S9] to `pushers` without a fence in between
-  no_changing,           // [S9] to `pushers` in one step, the fence after it
-  takers_fence,          // [S9] the duty taken back without a heavy fence
+  searchers_fence,  // [S3] behind no fence
+  second_look,      // [S3] looks once, before the fence
+  pushers_fence,    // [S9] pushers never pass a full one
+  changers_fence,   // [S9] to `pushers` without a fence in between
+  no_changing,      // [S9] to `pushers` in one step, the fence after it
+  takers_fence,     // [S9] the duty taken back without a heavy fence
 };
 
 constexpr unsigned searchers = 2;
@@ -257,11 +258,12 @@ TEST(sleep_fence_model, no_push_is_lost) {
 }
 
 TEST(sleep_fence_model, every_weakening_loses_one) {
-  const std::array<std::pair<const char*, weakening>, 5> all{{{"[S3] behind no fence", weakening::searchers_fence},
-                                                              {"[S3] without the second look", weakening::second_look},
-                                                              {"[S9] pushers pass none", weakening::pushers_fence},
-                                                              {"[S9] no fence in the change", weakening::changers_fence},
-                                                              {"[S9] the change in one step", weakening::no_changing}}};
+  const std::array<std::pair<const char*, weakening>, 5> all{
+      {{"[S3] behind no fence", weakening::searchers_fence},
+       {"[S3] without the second look", weakening::second_look},
+       {"[S9] pushers pass none", weakening::pushers_fence},
+       {"[S9] no fence in the change", weakening::changers_fence},
+       {"[S9] the change in one step", weakening::no_changing}}};
   for (const auto& [name, w] : all) {
     EXPECT_GT(explore(w).lost, 0U) << name;
   }

@@ -1,5 +1,5 @@
-// A store before a light fence or a store before a heavy one is seen by the other side: the store-load litmus test, with
-// membarrier and as if the kernel refused it.
+// A store before a light fence or a store before a heavy one is seen by the other side: the store-load litmus test,
+// with membarrier and as if the kernel refused it.
 #include "sync/asymmetric_fence.hpp"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@ namespace {
 
 using homing::sync::acquire;
 using homing::sync::atomic;
-using homing::sync::release;
 using homing::sync::relaxed;
+using homing::sync::release;
 using homing::sync::shared_queue;
 
 struct item {

@@ -1,5 +1,5 @@
-// The fence of [W1] is needed and is there: a waiter enlists while a notifier changes the condition, with the set laid over
-// two cache lines, so that the announcement of the waiter takes long to become visible.
+// The fence of [W1] is needed and is there: a waiter enlists while a notifier changes the condition, with the set laid
+// over two cache lines, so that the announcement of the waiter takes long to become visible.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -17,7 +17,7 @@ using sync::wait_set;
 /// that second line with themselves, so the waiter's stores to it wait, and behind them the one to the count.
 class set_over_two_lines {
  public:
-  set_over_two_lines() : set_(new (place_ + line_bytes - 8) wait_set) {}
+  set_over_two_lines() : set_(new(place_ + line_bytes - 8) wait_set) {}
   wait_set& operator*() noexcept { return *set_; }
 
  private:

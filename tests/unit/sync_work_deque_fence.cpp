@@ -1,5 +1,5 @@
-// No entry of a deque stays hidden from thieves, whichever way the owner and a thief moved the two ends: owner's pop and
-// push against a thief that raises head ([D3], [D9]), and the owner's compaction against the same ([D8]).
+// No entry of a deque stays hidden from thieves, whichever way the owner and a thief moved the two ends: owner's pop
+// and push against a thief that raises head ([D3], [D9]), and the owner's compaction against the same ([D8]).
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -17,16 +17,17 @@ constexpr auto any = [](std::uint64_t) { return true; };
 /// A thief that takes all the time, and counts.
 class greedy_thief {
  public:
-  explicit greedy_thief(work_deque& deque) : thread_([this, &deque] {
-    homing::testing::restlessness pace;
-    while (!over_.load(sync::acquire)) {
-      const bool found = deque.steal(any).item != 0;
-      if (found) {
-        taken_.fetch_add(1, sync::release);
-      }
-      pace.round(found);
-    }
-  }) {}
+  explicit greedy_thief(work_deque& deque)
+      : thread_([this, &deque] {
+          homing::testing::restlessness pace;
+          while (!over_.load(sync::acquire)) {
+            const bool found = deque.steal(any).item != 0;
+            if (found) {
+              taken_.fetch_add(1, sync::release);
+            }
+            pace.round(found);
+          }
+        }) {}
   ~greedy_thief() {
     over_.store(true, sync::release);
     thread_.join();

@@ -1,4 +1,5 @@
-/// System-call filters as Docker and Podman install them, for what they refuse of NUMA's calls. Also for guests of the lab.
+/// System-call filters as Docker and Podman install them, for what they refuse of NUMA's calls. Also for guests of the
+/// lab.
 #pragma once
 
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
-// What the library costs while there is nothing to do, by the kernel's own accounts: CPU time of an idle process, and how
-// many workers one task wakes.
+// What the library costs while there is nothing to do, by the kernel's own accounts: CPU time of an idle process, and
+// how many workers one task wakes.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -28,17 +28,22 @@ const homing::testing::environment sixteen = homing::testing::on_machine("node:4
 std::chrono::microseconds cpu_time() {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
-  const auto time = [](const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec); };
+  const auto time = [](const timeval& t) {
+    return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);
+  };
   return time(use.ru_utime) + time(use.ru_stime);
 }
 
 /// A loop that ends only when all threads have come.
 void bring_all_workers() {
   std::atomic<int> here{0};
-  tbb::parallel_for(0, thread_count, [&](int) {
-    ++here;
-    await("all threads in one loop", [&] { return here.load() == thread_count; });
-  }, tbb::simple_partitioner{});
+  tbb::parallel_for(
+      0, thread_count,
+      [&](int) {
+        ++here;
+        await("all threads in one loop", [&] { return here.load() == thread_count; });
+      },
+      tbb::simple_partitioner{});
 }
 
 unsigned long times_slept() {

@@ -1,5 +1,5 @@
-// Observers: whoever is let in is let out, several threads may switch one off at once, and a worker that an observer holds
-// up keeps nobody else from coming.
+// Observers: whoever is let in is let out, several threads may switch one off at once, and a worker that an observer
+// holds up keeps nobody else from coming.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>

@@ -1,5 +1,5 @@
-// HOMING_PIN_MASTERS: application threads are kept in the domains that they are dealt to while they are registered, by the
-// kernel's own word.
+// HOMING_PIN_MASTERS: application threads are kept in the domains that they are dealt to while they are registered, by
+// the kernel's own word.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>

@@ -13,8 +13,9 @@ namespace {
 
 using homing::testing::await;
 
-/// One thread alone in an arena. Its own stack waits inside isolate(); a coroutine of its waits outside of any isolation and
-/// was left when the own stack could go on. A task without isolation is for the coroutine, which has no thread then. [U5]
+/// One thread alone in an arena. Its own stack waits inside isolate(); a coroutine of its waits outside of any
+/// isolation and was left when the own stack could go on. A task without isolation is for the coroutine, which has no
+/// thread then. [U5]
 TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolation) {
   constexpr int rounds = 300;
   for (int round = 0; round < rounds; ++round) {
@@ -65,8 +66,8 @@ TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolati
   }
 }
 
-/// One thread, and three stacks of it that wait for what its own stack will do, which may go on: the three must not take each
-/// other in turn for ever. [U8]
+/// One thread, and three stacks of it that wait for what its own stack will do, which may go on: the three must not
+/// take each other in turn for ever. [U8]
 TEST(suspend, stacks_that_wait_let_the_threads_own_stack_go_on) {
   constexpr int rounds = 100;
   constexpr int stacks = 3;

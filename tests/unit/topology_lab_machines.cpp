@@ -72,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(lab, each_machine, ::testing::ValuesIn(all_names()), []
 
 TEST(lab_machines, there_are_those_of_the_papers) {
   const auto names = all_names();
-  for (const char* name : {"westmere", "nehalem-e5520", "bulldozer", "istanbul", "nehalem-ep", "nehalem-ex", "thunderx2"}) {
+  for (const char* name :
+       {"westmere", "nehalem-e5520", "bulldozer", "istanbul", "nehalem-ep", "nehalem-ex", "thunderx2"}) {
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << name;
   }
 }

@@ -1,4 +1,5 @@
-/// How the elements of a homing::distributed_array begin and end: each made by a thread of its home, all of them or none.
+/// How the elements of a homing::distributed_array begin and end: each made by a thread of its home, all of them or
+/// none.
 #pragma once
 
 #include <homing/box.hpp>
@@ -101,7 +102,8 @@ class element_maker {
     });
     return homes;
   }
-  // Calls f(first, last) for the parts of one home's pieces up to `end`, of at most a chunk each, until it returns false.
+  // Calls f(first, last) for the parts of one home's pieces up to `end`, of at most a chunk each, until it returns
+  // false.
   template <class F>
   void for_each_chunk(home_or_none home, std::size_t end, F&& f) const {
     for (std::size_t at = 0; at < end;) {
@@ -138,7 +140,8 @@ class element_maker {
   std::size_t count_;
   const Along& along_;
   const Make& make_;
-  std::vector<std::size_t> reached_;  // by domain, at last without a home: what lies before it is made; each has one writer
+  std::vector<std::size_t>
+      reached_;  // by domain, at last without a home: what lies before it is made; each has one writer
   bool has_homeless_ = false;
   std::atomic<bool> failed_{false};
   std::mutex lock_;

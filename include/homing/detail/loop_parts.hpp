@@ -25,7 +25,8 @@ struct loop_space {};
 
 template <std::integral Value>
 [[nodiscard]] constexpr std::size_t position_of(Value v) noexcept {
-  if constexpr (std::signed_integral<Value>) expects(v >= 0, "parallel loop", "indices of a distribution are not negative");
+  if constexpr (std::signed_integral<Value>)
+    expects(v >= 0, "parallel loop", "indices of a distribution are not negative");
   return static_cast<std::size_t>(v);
 }
 
@@ -141,8 +142,8 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
 }
 
-/// A grid of boxes is cut exactly along their edges, in the order of the domains; others, and what reaches beyond a grid,
-/// by halving.
+/// A grid of boxes is cut exactly along their edges, in the order of the domains; others, and what reaches beyond a
+/// grid, by halving.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims > 1)
 void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
@@ -226,7 +227,8 @@ void run_parts(const std::vector<loop_part<Range>>& parts, tbb::task_group_conte
   join.run([&] {
     send_away_first(parts, [&](const loop_part<Range>& p) {
       const auto i = static_cast<std::size_t>(&p - parts.data());
-      send_function(&join.wait(), [&f, i] { f(i); }, [&](d1::task& t) { spawn(p.where, t, context); });
+      send_function(
+          &join.wait(), [&f, i] { f(i); }, [&](d1::task& t) { spawn(p.where, t, context); });
     });
   });
 }

@@ -1,5 +1,5 @@
-/// The memory behind homing::distributed_array: whole pages of its own, placed along a distribution, and threads that touch
-/// them first.
+/// The memory behind homing::distributed_array: whole pages of its own, placed along a distribution, and threads that
+/// touch them first.
 #pragma once
 
 #include <homing/export.hpp>
@@ -64,8 +64,9 @@ struct home_work {
   void* context;
   void (*call)(void* context, domain_index home);
 };
-/// Does the work of each home on a thread that is bound to it, all at the same time, and waits for all. Where a thread can't
-/// be bound it works unbound; where none can be had, the caller works. Errors: std::bad_alloc, before any work is done.
+/// Does the work of each home on a thread that is bound to it, all at the same time, and waits for all. Where a thread
+/// can't be bound it works unbound; where none can be had, the caller works. Errors: std::bad_alloc, before any work is
+/// done.
 HOMING_API void at_homes(std::span<const domain_index> homes, home_work work);
 
 }  // namespace homing::detail

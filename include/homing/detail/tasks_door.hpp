@@ -1,5 +1,5 @@
-/// What our libtbb.so.12 offers beyond oneTBB's interface: a table of functions behind one symbol, found at run time, so
-/// that the same program runs on stock oneTBB too.
+/// What our libtbb.so.12 offers beyond oneTBB's interface: a table of functions behind one symbol, found at run time,
+/// so that the same program runs on stock oneTBB too.
 ///
 /// Ownership: the table lives as long as the process. Threads: any.
 #pragma once
@@ -17,8 +17,9 @@ enum class lease_source : std::uint32_t { any, idle };
 /// `none`: ended, or made before a fork. `crowded`: some worker of an arena is yet to leave.
 enum class lease_state : std::uint32_t { none, crowded, clear };
 
-/// The home of an item before a filter: a dense domain, or no_home. `placed` is what place_filter() was given with it, `item`
-/// what the filter will be called with. Runs on whichever thread has the item; may throw what the user's function throws.
+/// The home of an item before a filter: a dense domain, or no_home. `placed` is what place_filter() was given with it,
+/// `item` what the filter will be called with. Runs on whichever thread has the item; may throw what the user's
+/// function throws.
 using item_home = std::uint32_t (*)(const void* placed, void* item);
 inline constexpr std::uint32_t no_home = ~std::uint32_t{0};
 
@@ -39,19 +40,20 @@ struct tasks_door {
   void (*initialize_in)(void* arena, std::uint32_t domain);
   /// The calling thread counts as one of that domain from now on. Returns what it was, for the call that ends it.
   std::uint32_t (*move_to)(std::uint32_t domain) noexcept;
-  /// Gives a filter (d1::base_filter) a home. To be called by create_filter() for the filter that it returns; `placed` lives
-  /// as long as the filter.
+  /// Gives a filter (d1::base_filter) a home. To be called by create_filter() for the filter that it returns; `placed`
+  /// lives as long as the filter.
   void (*place_filter)(void* filter, item_home home, const void* placed) noexcept;
-  /// A lease of up to `threads_max` threads, the calling one included; `domains` says for each whether they may come from
-  /// it. Returns its number, never 0, and in `granted` the threads of each domain, the calling
-  /// one in `own_domain`. Errors: std::bad_alloc.
+  /// A lease of up to `threads_max` threads, the calling one included; `domains` says for each whether they may come
+  /// from it. Returns its number, never 0, and in `granted` the threads of each domain, the calling one in
+  /// `own_domain`. Errors: std::bad_alloc.
   std::uint64_t (*take_lease)(std::uint32_t threads_max, lease_source from, const bool* domains, std::uint32_t* granted,
                               std::uint32_t* own_domain);
   /// Asks again. False, and nothing else, if this process has no such lease. Errors: std::bad_alloc.
   bool (*renew_lease)(std::uint64_t lease, std::uint32_t* granted, std::uint32_t* own_domain);
   void (*end_lease)(std::uint64_t lease) noexcept;
   lease_state (*state_of_lease)(std::uint64_t lease) noexcept;
-  /// As d1::task_arena::initialize(), for an arena whose threads steal by that homing::steal_policy. Errors: as initialize().
+  /// As d1::task_arena::initialize(), for an arena whose threads steal by that homing::steal_policy. Errors: as
+  /// initialize().
   void (*initialize_with)(void* arena, std::uint32_t steal);
 };
 
@@ -83,8 +85,8 @@ using tasks_door_opener = const tasks_door* (*)();
   return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
 }
 
-/// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others use:
-/// whoever takes a lease need not have TBB itself.
+/// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others
+/// use: whoever takes a lease need not have TBB itself.
 [[nodiscard]] inline const tasks_door* lease_door() noexcept {
   static std::atomic<const tasks_door*> known{nullptr};
   constexpr std::size_t needed_bytes = offsetof(tasks_door, state_of_lease) + sizeof(tasks_door::state_of_lease);

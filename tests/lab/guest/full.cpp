@@ -1,5 +1,5 @@
-// full [sandbox]: one node has no memory left. What enforce() says, for on_refusal::degrade and fail, is what the kernel says;
-// a memory resource spills to other nodes or throws std::bad_alloc, as asked.
+// full [sandbox]: one node has no memory left. What enforce() says, for on_refusal::degrade and fail, is what the
+// kernel says; a memory resource spills to other nodes or throws std::bad_alloc, as asked.
 #include <homing/memory_resource.hpp>
 #include <homing/placement.hpp>
 #include <homing/topology.hpp>
@@ -68,7 +68,8 @@ void placement(truth& kernel, domain_index full) {
   options.refusal = on_refusal::fail;
   {
     const placed_range failed = localize(values, full, options);
-    check(!failed.ok() && !failed.report().complete(), "full node, on_refusal::fail: not ok", failed.report().describe());
+    check(!failed.ok() && !failed.report().complete(), "full node, on_refusal::fail: not ok",
+          failed.report().describe());
     check(is_numbered(values), "its contents");
   }
   options.refusal = on_refusal::degrade;
@@ -77,9 +78,10 @@ void placement(truth& kernel, domain_index full) {
   std::size_t refused = 0;
   for (const refusal_count& c : r.refused) refused += c.pages;
   const std::size_t there = count();
-  check(!r.complete() && r.asked == r.placed + refused + r.later + r.unknown, "full node, degrade: each page is accounted for",
-        r.describe());
-  check(r.placed == there, "as the kernel says", std::to_string(there) + " there, " + std::to_string(r.placed) + " told");
+  check(!r.complete() && r.asked == r.placed + refused + r.later + r.unknown,
+        "full node, degrade: each page is accounted for", r.describe());
+  check(r.placed == there, "as the kernel says",
+        std::to_string(there) + " there, " + std::to_string(r.placed) + " told");
   check(is_numbered(values), "its contents");
 }
 
@@ -135,7 +137,8 @@ int main(int argc, char** argv) {
   if (machine.domains().size() < 2) give_up("expected several domains");
   const domain_index full{1};
   const hog most(machine.memory_id(full), 48 * mib);
-  if (given.has("sandbox") && !homing::testing::refuse(homing::testing::docker, EPERM)) give_up("no filter can be set here");
+  if (given.has("sandbox") && !homing::testing::refuse(homing::testing::docker, EPERM))
+    give_up("no filter can be set here");
   placement(kernel, full);
   resource(full);
   return verdict();

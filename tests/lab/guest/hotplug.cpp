@@ -1,5 +1,5 @@
-// hotplug [--domain N]: all CPUs of a domain go offline while a loop with a distribution runs, and come back while another does.
-// Nothing hangs, and every element is updated once a loop. Needs root.
+// hotplug [--domain N]: all CPUs of a domain go offline while a loop with a distribution runs, and come back while
+// another does. Nothing hangs, and every element is updated once a loop. Needs root.
 #include <homing/parallel_for.hpp>
 #include <homing/placement.hpp>
 #include <homing/tasks.hpp>

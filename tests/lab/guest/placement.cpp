@@ -1,5 +1,5 @@
-// placement [sandbox] [huge] [balancing]: what enforce(), interleave(), localize() and verify() say of pages is what the kernel
-// says of them, asked by another process.
+// placement [sandbox] [huge] [balancing]: what enforce(), interleave(), localize() and verify() say of pages is what
+// the kernel says of them, asked by another process.
 //   sandbox    with system calls refused as Docker does: pages are copied instead
 //   huge       the kernel gives huge pages, so the grain is 2 MiB
 //   balancing  only: the kernel moves pages to who uses them, but for those that a policy holds
@@ -18,7 +18,7 @@ using namespace guest;
 
 namespace {
 
-constexpr std::size_t block_bytes = 2 * huge_bytes;   // of each domain: whole pages of either size
+constexpr std::size_t block_bytes = 2 * huge_bytes;  // of each domain: whole pages of either size
 
 struct setting {
   bool sandbox, huge, balancing;
@@ -53,7 +53,8 @@ void distribution(truth& kernel, const char* name, const Dist& d, const setting&
   placement_options shared;
   if (s.sandbox) {
     const placed_range refused = enforce(d, values, shared);
-    check(!refused.report().complete() && refused.report().placed == at_home(d, kernel.nodes(values.data(), memory.bytes())),
+    check(!refused.report().complete() &&
+              refused.report().placed == at_home(d, kernel.nodes(values.data(), memory.bytes())),
           what + ": refused to shared memory, and says so", text(refused.report()));
     placement_options strict = shared;
     strict.refusal = on_refusal::fail;
@@ -70,7 +71,8 @@ void distribution(truth& kernel, const char* name, const Dist& d, const setting&
     check(r.placed == at_home(d, after) && r.placed == after.size(), what + ": as the kernel says",
           std::to_string(at_home(d, after)) + " at home by the kernel; " + text(r));
     check(r.by_copying == s.sandbox, what + (s.sandbox ? ": by copying" : ": not by copying"));
-    check(s.sandbox || r.grain_bytes == (s.huge ? huge_bytes : base_page_bytes), what + ": grain", std::to_string(r.grain_bytes));
+    check(s.sandbox || r.grain_bytes == (s.huge ? huge_bytes : base_page_bytes), what + ": grain",
+          std::to_string(r.grain_bytes));
     check(is_numbered(values), what + ": its contents");
     const verification v = verify(d, values);
     check(v.at_home == v.asked && v.asked == after.size(), what + ": verify after", std::to_string(v.at_home));
@@ -91,7 +93,8 @@ void untouched(truth& kernel, const setting& s) {
   check(s.sandbox || placed.report().later == placed.report().asked, "untouched: later", text(placed.report()));
   number(values, domain_index{domains - 1});
   const auto nodes = kernel.nodes(values.data(), memory.bytes());
-  check(at_home(d, nodes) == nodes.size(), "untouched: at home when touched by another", std::to_string(at_home(d, nodes)));
+  check(at_home(d, nodes) == nodes.size(), "untouched: at home when touched by another",
+        std::to_string(at_home(d, nodes)));
 }
 
 void interleaved(truth& kernel, const setting& s) {
@@ -146,7 +149,8 @@ void localized(truth& kernel) {
   }
 }
 
-/// A thread of another domain uses enforced pages and others like them, until the kernel has brought it some of the others.
+/// A thread of another domain uses enforced pages and others like them, until the kernel has brought it some of the
+/// others.
 void against_balancing(truth& kernel) {
   const auto machine = topology::current();
   const auto domains = static_cast<std::uint32_t>(machine.domains().size());

@@ -1,5 +1,5 @@
-/// Where pages really are, by a second process: it asks the kernel about ours, and no filter that this process gets later, and
-/// no error of libhoming's, is in its way.
+/// Where pages really are, by a second process: it asks the kernel about ours, and no filter that this process gets
+/// later, and no error of libhoming's, is in its way.
 #pragma once
 
 #include <sys/prctl.h>

@@ -1,10 +1,10 @@
-// workers [--threads N]: the kernel's view of our threads. Each worker may run on exactly the CPUs of one domain, each domain has
-// its share of workers, and tasks with an address run on CPUs of that domain, by getcpu.
+// workers [--threads N]: the kernel's view of our threads. Each worker may run on exactly the CPUs of one domain, each
+// domain has its share of workers, and tasks with an address run on CPUs of that domain, by getcpu.
+#include <oneapi/tbb/global_control.h>
 #include <homing/parallel_for.hpp>
 #include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
 #include <homing/topology.hpp>
-#include <oneapi/tbb/global_control.h>
 
 #include <sched.h>
 #include <unistd.h>
@@ -131,7 +131,8 @@ void addresses() {
     }
     group.wait();
   }
-  check(total == 50 * 16 * static_cast<int>(homing::domain_count()), "each addressed task ran once", std::to_string(total));
+  check(total == 50 * 16 * static_cast<int>(homing::domain_count()), "each addressed task ran once",
+        std::to_string(total));
   check(at_home > elsewhere, "most addressed tasks that workers took ran on CPUs of their domain",
         std::to_string(at_home) + " to " + std::to_string(elsewhere));
 }
@@ -139,8 +140,9 @@ void addresses() {
 /// Wherever it was before.
 bool of_domain(const cpu_set_t& mask, unsigned domain) {
   const std::set<int> cpus = cpus_of(homing::topology::current().at(domain_index{domain}));
-  return CPU_COUNT(&mask) == static_cast<int>(cpus.size()) &&
-         std::all_of(cpus.begin(), cpus.end(), [&](int cpu) { return CPU_ISSET(static_cast<std::size_t>(cpu), &mask); });
+  return CPU_COUNT(&mask) == static_cast<int>(cpus.size()) && std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {
+           return CPU_ISSET(static_cast<std::size_t>(cpu), &mask);
+         });
 }
 
 /// In domains without a worker, under a limit, the caller works alone.

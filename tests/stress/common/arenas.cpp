@@ -1,10 +1,10 @@
 // Constructs that change where tasks run: arenas, enqueued work, isolation, observers, controls.
-#include <homing/steal_policy.hpp>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_scheduler_observer.h>
+#include <homing/steal_policy.hpp>
 
 #include <thread>
 

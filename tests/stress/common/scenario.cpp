@@ -2,8 +2,8 @@
 #include "scenario.hpp"
 
 #include <dirent.h>
-#include <homing/steal_policy.hpp>
 #include <tbb/info.h>
+#include <homing/steal_policy.hpp>
 
 namespace stress {
 namespace {

@@ -1,9 +1,10 @@
-// A scenario of tasks and loops with addresses: nested groups, detached calls, enqueues, pinned sections, distributions.
+// A scenario of tasks and loops with addresses: nested groups, detached calls, enqueues, pinned sections,
+// distributions.
+#include <tbb/global_control.h>
 #include <homing/parallel_for.hpp>
 #include <homing/parallel_reduce.hpp>
 #include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
-#include <tbb/global_control.h>
 
 #include "common/scenario.hpp"
 
@@ -57,9 +58,8 @@ class addressed_tree {
     homing::task_group children;
     const int count = own.between(1, 8);
     for (int i = 0; i < count; ++i) {
-      children.run(anywhere(own), [&, i] {
-        leaves.fetch_add(grow(derive(seed, 10 + static_cast<std::uint64_t>(i)), depth - 1));
-      });
+      children.run(anywhere(own),
+                   [&, i] { leaves.fetch_add(grow(derive(seed, 10 + static_cast<std::uint64_t>(i)), depth - 1)); });
     }
     static_cast<void>(children.wait());  // cancelled, if an error around it has cancelled all
     return leaves.load();
@@ -78,8 +78,8 @@ class addressed_tree {
     if (tbb::is_current_task_group_canceling()) return leaves;
     require(leaves == static_cast<int>(size), "addresses: a loop lost items");
     ledger books(size);
-    homing::parallel_for(std::size_t{0}, size, [&](std::size_t i) { const ledger::entry once(books, i); },
-                         homing::cyclic(size));
+    homing::parallel_for(
+        std::size_t{0}, size, [&](std::size_t i) { const ledger::entry once(books, i); }, homing::cyclic(size));
     require(books.complete() || tbb::is_current_task_group_canceling(), "addresses: a loop did not run each item once");
     return leaves;
   }
@@ -100,7 +100,8 @@ void addressed_trees(const round& r) {
       enqueued.fetch_add(1);
       homing::enqueue(anywhere(own), [&ran] { ran.fetch_add(1); });
       try {
-        static_cast<void>(addressed_tree{}.grow(derive(r.seed, 1000 + static_cast<std::uint64_t>(4 * t + i)), depth_max));
+        static_cast<void>(
+            addressed_tree{}.grow(derive(r.seed, 1000 + static_cast<std::uint64_t>(4 * t + i)), depth_max));
       } catch (const expected_error&) {
       }
     }

@@ -1,6 +1,6 @@
 // A scenario in which other threads than TBB's take part of the workers, and give them back.
-#include <homing/lease.hpp>
 #include <tbb/parallel_for.h>
+#include <homing/lease.hpp>
 
 #include "common/scenario.hpp"
 

@@ -1,5 +1,5 @@
-// A library that uses TBB inside, as a program without TBB may load two of: an arena with work, and who works in it. Built
-// twice, under two names.
+// A library that uses TBB inside, as a program without TBB may load two of: an arena with work, and who works in it.
+// Built twice, under two names.
 #include <homing/tasks.hpp>
 
 #include <oneapi/tbb/global_control.h>

@@ -1,5 +1,5 @@
-// A program without TBB loads and unloads a plugin that has it: results are right each time, and no thread is left when the
-// plugin is gone.
+// A program without TBB loads and unloads a plugin that has it: results are right each time, and no thread is left when
+// the plugin is gone.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Two libraries in one program that knows nothing of TBB, each loaded for itself: they share the threads domain by domain,
-// whoever of them comes and goes, and each finds the scheduler's addresses by itself.
+// Two libraries in one program that knows nothing of TBB, each loaded for itself: they share the threads domain by
+// domain, whoever of them comes and goes, and each finds the scheduler's addresses by itself.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <homing/lease.hpp>
