@@ -19,10 +19,10 @@ struct node_words {
   std::string root{};                        ///< what stands for / where devices are looked up
 };
 
-/// `0-1,3`: these; `all`: all of `usable`; `!0`: all of `usable` but these; `+0-1`: counted among `usable`, the
-/// lowest being +0; `!+0`: all but those; `same`: those of the option before; `netdev:eth0`, `block:sda`,
-/// `pci:3b:00.0`, `file:/data`: the device's, also behind `!`. Numbers are decimal; a node that is not in `usable`, an
-/// empty part, a reversed range and an empty result are errors.
+/// `0-1,3`: these; `all`: all of `usable`; `!0`: all of `usable` but these; `+0-1`: counted among `usable`, the lowest
+/// being +0; `!+0`: all but those; `same`: those of the option before; `netdev:eth0`, `block:sda`, `pci:3b:00.0`,
+/// `file:/data`: the device's, also behind `!`. Numbers are decimal; a node that is not in `usable`, an empty part, a
+/// reversed range and an empty result are errors.
 node_list parse_nodes(std::string_view text, const platform::node_set& usable, const node_words& words = {});
 
 }  // namespace homing::cli

@@ -116,15 +116,13 @@ template <class T>
 /// Row-major elements in pages of their own, placed along `Dist`. A container but for its size, which is fixed.
 ///
 /// Ownership: of elements and pages; freed, nothing is left of their policy. Moving keeps the memory where it is, and
-/// leaves
-///            an empty array behind. Not copyable: a copy of this size is to be written down.
+///            leaves an empty array behind. Not copyable: a copy of this size is to be written down.
 /// Threads:   like a container. Elements are made by one thread for each home, bound to it, all at the same time (the
 ///            caller makes small arrays); they are destroyed by the caller.
 /// Errors:    std::bad_array_new_length for more bytes than can be addressed, std::bad_alloc, and what T's constructor
-/// or a
-///            function of the index throws: what was made is destroyed then, by any thread. What could not be placed is
-///            in placement(). A distribution of other extents, or with domains that the machine does not have, is a
-///            programmer's error.
+///            or a function of the index throws: what was made is destroyed then, by any thread. What could not be
+///            placed is in placement(). A distribution of other extents, or with domains that the machine does not
+///            have, is a programmer's error.
 /// Source:    TBB-NUMA 4.5.
 template <class T, std::size_t Dims = 1, class Dist = regular_distribution<Dims>>
   requires distribution_over<Dist, Dims>

@@ -49,8 +49,7 @@ using detail::lease_source;
 ///            thread. It survives tbb::finalize(), which it does not hold up.
 /// Threads:   made, ended, and used for different leases by any; of one lease, const calls by any at once.
 /// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is
-/// not,
-///            is a programmer's error.
+///            not, is a programmer's error.
 /// Protocol:  docs/protocols/arena.md [A13].
 class [[nodiscard]] lease {
  public:

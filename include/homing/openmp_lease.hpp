@@ -40,10 +40,10 @@ struct team_member {
 /// for, omp single, omp task) works as in any parallel region.
 ///
 /// Ownership: `body` and the lease outlive the call, which ends with the region. Threads that were bound get their old
-/// mask
-///            back.
+///            mask back.
 /// Threads: by the one that took the lease, outside of a parallel region; inside of one, OpenMP may give one thread
-/// only. Errors: none of its own; OpenMP ends the program if `body` lets an exception out.
+/// only.
+/// Errors: none of its own; OpenMP ends the program if `body` lets an exception out.
 template <class Body>
 void run(const lease& threads, binding bound, const Body& body) {
   const topology::snapshot machine = topology::current();

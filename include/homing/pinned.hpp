@@ -64,10 +64,10 @@ class domain_arena {
   }
   [[nodiscard]] domain_index domain() const noexcept { return domain_; }
 
-  /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller that is
-  /// neither a worker of this domain nor in a pinned section of it is bound to its CPUs until the end: a few system
-  /// calls. If the kernel refuses, it runs where it is, current_domain() counts it there all the same, and one line on
-  /// stderr says so, once in a process.
+  /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller that is neither a
+  /// worker of this domain nor in a pinned section of it is bound to its CPUs until the end: a few system calls. If the
+  /// kernel refuses, it runs where it is, current_domain() counts it there all the same, and one line on stderr says
+  /// so, once in a process.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
     if (detail::door() == nullptr || detail::stays_in(domain_)) return arena_.execute(std::forward<F>(f));

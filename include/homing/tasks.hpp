@@ -127,7 +127,8 @@ Value value_of(F&& f, Send&& send) {
 
 /// For those who write tasks on oneTBB's task class: as d1::spawn(), with an address. Any thread of that domain finds
 /// the task in its mailbox; it also lies in the caller's deque, newest first, so what should leave is best spawned
-/// first. Ownership: as d1::spawn(): the task ends itself. Threads: any. Errors: std::bad_alloc.
+/// first.
+/// Ownership: as d1::spawn(): the task ends itself. Threads: any. Errors: std::bad_alloc.
 inline void spawn(place where, detail::d1::task& t, tbb::task_group_context& context) {
   if (const auto domain = detail::address_of(where, "spawn")) {
     detail::d1::spawn(t, context, static_cast<detail::d1::slot_id>(detail::door()->first_address + *domain));
@@ -175,8 +176,7 @@ void enqueue(place where, F&& f) {
 /// tbb::task_group with addresses.
 ///
 /// Ownership: of the tasks until they have run. Ends with no task left: the destructor cancels and waits for what
-/// wait() was
-///            not called for.
+///            wait() was not called for.
 /// Threads:   as tbb::task_group: run() and cancel() from any thread while somebody keeps the group alive.
 /// Errors:    wait() rethrows the first exception of a task, after the others have ended or were cancelled.
 class task_group {

@@ -2,11 +2,11 @@
 /// asks.
 ///
 /// Answered:  clock_gettime of the monotonic and the calendar clocks, gettimeofday, timespec_get, time. CPU-time clocks
-/// go to
-///            the kernel, as does everything that waits until a time.
+///            go to the kernel, as does everything that waits until a time.
 /// Threads:   any; each has a slot of its own in the clock's memory, and never sees its time go back.
 /// Errors:    without a clock (on a real machine, or without --virtual-clock) one line on stderr, and the kernel's
-/// clocks. Source:    docs/protocols/lab_clock.md.
+///            clocks.
+/// Source:    docs/protocols/lab_clock.md.
 #include <fcntl.h>
 #include <homing/lab.h>
 #include <pthread.h>

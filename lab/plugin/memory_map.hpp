@@ -3,8 +3,9 @@
 /// A node's memory is one stretch of QEMU's address space, of the size that the machine says, but where it begins
 /// depends on how QEMU composes addresses. So the known layouts are candidates, and pages that Linux bound to a node
 /// and touched decide: exactly one candidate must put all pages of each Linux node into one node's memory, and no two
-/// into the same. Threads: learn() and settle() by one at a time; node_of() by any after settle(). Errors:  settle()
-/// returns what is wrong as a line; empty if all is well.
+/// into the same.
+/// Threads: learn() and settle() by one at a time; node_of() by any after settle().
+/// Errors:  settle() returns what is wrong as a line; empty if all is well.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,8 @@
 //
 // Arguments: machine=FILE (machine.json), out=FILE (counts.json). Exit status 97 if the calibration failed.
 // Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for
-// itself. Source:    docs/design/0006-the-lab.md.
+//            itself.
+// Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
 
 #include <cstdio>

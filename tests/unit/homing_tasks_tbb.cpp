@@ -355,7 +355,7 @@ TEST(pinned, a_stack_resumed_in_a_section_without_a_worker_goes_on_while_its_cal
             tbb::task::suspend([&](tbb::task::suspend_point p) { point.store(p); });
             promise.set_value();
           });
-          while (point.load() == nullptr) std::this_thread::yield();
+          await("the suspension", [&] { return point.load() != nullptr; });
           await("the worker's end of work", [] {
             const auto all = homing::testing::worker_threads();
             return homing::testing::sleeping_workers() == static_cast<int>(all.size());

@@ -9,7 +9,8 @@ namespace homing::detail {
 
 /// Deals up to `count` threads one by one: the next to the domain that has least in proportion to its CPUs, among
 /// equals to the one that has most left. `dealt` (what each has already) and `left` are changed. One entry a domain in
-/// all three. Returns how many were dealt. Source: TBB-NUMA 4.2, as the allotment of workers to arenas.
+/// all three. Returns how many were dealt.
+/// Source: TBB-NUMA 4.2, as the allotment of workers to arenas.
 inline std::uint32_t deal_threads(std::uint32_t count, std::span<const std::uint32_t> cpus,
                                   std::span<std::uint32_t> left, std::span<std::uint32_t> dealt) noexcept {
   for (std::uint32_t given = 0; given != count; ++given) {
