@@ -197,6 +197,33 @@ TEST(steal, where_thieves_stay_a_push_wakes_its_own_domain) {
   EXPECT_EQ(report.number("far"), 0U);
 }
 
+/// The second push relies on the worker that the first has called. That one takes the first task, which waits for the
+/// second one, and must hand the duty on, although threads of the other domain look for work.
+TEST(steal, where_thieves_stay_the_last_searcher_of_a_domain_hands_on) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:3 pu:1"}}, [] {
+    constexpr int threads = 6;
+    constexpr unsigned rounds = 5'000;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(threads, 1);
+    homing::initialize(arena, homing::steal_policy::domain);
+    sync::atomic<unsigned> ran{0};
+    sync::atomic<unsigned> elsewhere{0};
+    arena.execute([&] {
+      const unsigned here = domain_here();
+      tbb::task_group group;
+      for (unsigned round = 1; round <= rounds && !testing::Test::HasFailure(); ++round) {
+        homing::enqueue(arena, homing::on(1 - here), [&] { elsewhere.fetch_add(1); });
+        group.run([&, round] { await("the second task", [&] { return ran.load() >= round; }); });
+        homing::testing::dawdle(round * 2654435761U % 4000);
+        group.run([&, round] { ran.store(round); });
+        await("a second thread of the domain", [&] { return ran.load() == round; });
+        group.wait();
+      }
+    });
+    await("the enqueued tasks", [&] { return elsewhere.load() == rounds; });
+  });
+}
+
 /// A thread that leaves its tasks behind leaves them to all: here no other is of its domain.
 TEST(steal, where_thieves_stay_what_a_thread_has_left_is_for_all) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
