@@ -17,26 +17,41 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 
 }  // namespace
 
-void resource_manager::demand_rose(arena& a) noexcept {
+bool resource_manager::demand_rose(arena& a, unsigned home, unsigned domains) noexcept {
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
-  announce(a);
+  const bool was_listed = announce(a);
   sync::full_fence();
+  if (was_listed && may_use_kept_share(a) && a.worker_could_enter() && send_worker(a, home, domains)) {
+    return true;
+  }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
   // another matter, since it may be the first.
   if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed) || available() > 0) {
     demand_changed();
   }
+  return false;
 }
 
-void resource_manager::announce(arena& a) noexcept {
-  if (a.wants_workers() && !a.listed_.exchange(true, sync::acq_rel)) {
-    arena* first = newcomers_.load(sync::relaxed);
-    do {
-      a.next_newcomer_ = first;
-      // release: publishes the link to take_newcomers().
-    } while (!newcomers_.compare_exchange_weak(first, &a, sync::release, sync::relaxed));
+// [A14] A mandatory worker's share is no share of one that is not.
+bool resource_manager::may_use_kept_share(const arena& a) const noexcept {
+  return a.mandatory_.load(sync::relaxed) ||
+         (a.max_workers_ != 0 && !a.is_of_one_domain() && allottable_workers_.load(sync::relaxed) != 0);
+}
+
+bool resource_manager::announce(arena& a) noexcept {
+  if (!a.wants_workers()) {
+    return false;
   }
+  if (a.listed_.exchange(true, sync::acq_rel)) {
+    return true;
+  }
+  arena* first = newcomers_.load(sync::relaxed);
+  do {
+    a.next_newcomer_ = first;
+    // release: publishes the link to take_newcomers().
+  } while (!newcomers_.compare_exchange_weak(first, &a, sync::release, sync::relaxed));
+  return false;
 }
 
 void resource_manager::take_newcomers() noexcept {

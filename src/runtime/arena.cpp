@@ -275,11 +275,14 @@ void arena::call_allotted_for_work_left(unsigned home) noexcept {
                 [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
 }
 
-void arena::begin_search(thread_state& t) noexcept {
+std::int64_t arena::begin_search(thread_state& t) noexcept {
   // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
   searchers_.fetch_add(1, sync::relaxed);
   domains_[t.domain].searchers.fetch_add(1, sync::relaxed);
+  const std::int64_t now_ns = platform::monotonic_ns();
+  t.slot->hungry_since_ns.store(now_ns, sync::relaxed);
   t.slot->hungry.store(true, sync::relaxed);
+  return now_ns;
 }
 
 void arena::end_search_empty(thread_state& t) noexcept {
@@ -383,8 +386,10 @@ void arena::worker_leaves(unsigned domain) noexcept {
   if (workers_.fetch_sub(1, sync::seq_cst) != 1) {
     return;
   }
-  stand_down();
-  manager_.demand_changed();
+  // [A14] Its share stays its own until somebody else asks, so that its next work need not ask again.
+  if (!stand_down() || manager_.unmet()) {
+    manager_.demand_changed();
+  }
 }
 
 int arena::workers_wanted() const noexcept {
@@ -399,7 +404,9 @@ bool arena::somebody_could_come() const noexcept {
 void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept {
   called_for_.store(home, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
-    manager_.demand_rose(*this);
+    if (manager_.demand_rose(*this, home, who == reach::home ? 1 : domain_count_)) {
+      return;
+    }
     if (domains_[home].searchers.load(sync::relaxed) != 0) {
       return;  // the new allotment has called a worker of that domain already (A8): one is enough
     }

@@ -32,6 +32,7 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
   alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
   sync::atomic<bool> hungry{false};            ///< its thread looks for work
+  sync::atomic<std::int64_t> hungry_since_ns{0};
   sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
   sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
   std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
@@ -149,7 +150,8 @@ class arena {
   static constexpr unsigned anybody = ~0U;
 
   /// Bookkeeping of threads that look for work (isolated ones are not counted: they may not take what comes).
-  void begin_search(thread_state& t) noexcept;
+  /// The time, by platform::monotonic_ns().
+  std::int64_t begin_search(thread_state& t) noexcept;
   void end_search_empty(thread_state& t) noexcept;
   void end_search_found(thread_state& t) noexcept;
 

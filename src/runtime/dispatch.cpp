@@ -9,6 +9,7 @@
 #include <oneapi/tbb/detail/_utils.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include "platform/clock.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
@@ -147,14 +148,15 @@ template <typename Waiter>
 task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark mark) {
   const bool counted = isolation == no_isolation;
   if (counted && mark == search_mark::none) {
-    d.thread->in->begin_search(*d.thread);
+    reconsider_stealing(*d.thread, d.thread->in->begin_search(*d.thread));
+  } else {
+    reconsider_stealing(*d.thread, d.thread->stole_at_ns != 0 ? platform::monotonic_ns() : 0);
   }
   if (d.thread->in->manager().has_l3_groups()) {
     d.thread->l3_group = d.thread->in->manager().l3_group_of_this_thread(d.thread->domain);
     d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);
   }
   search_pace pace;
-  reconsider_stealing(*d.thread);
   for (;;) {
     thread_state& t = *d.thread;
     arena& a = *t.in;

@@ -79,10 +79,11 @@ class resource_manager {
 
   /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
   void demand_changed() noexcept;
-  /// As demand_changed(), for an arena that has begun to want workers.
-  void demand_rose(arena& a) noexcept;
-  /// Lists the arena, if it wants workers, for the next allotment.
-  void announce(arena& a) noexcept;
+  /// As demand_changed(), for an arena that has begun to want workers. True if one has been called, of `home` or of one
+  /// of the next domains, so many in all: the arena had a share that nobody has claimed meanwhile. [A14]
+  bool demand_rose(arena& a, unsigned home, unsigned domains) noexcept;
+  /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
+  bool announce(arena& a) noexcept;
 
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
@@ -181,6 +182,7 @@ class resource_manager {
     bool homeless = false;  ///< none of its domains has a worker, under the present limit
   };
   enum class crowd : bool { no, yes };
+  [[nodiscard]] bool may_use_kept_share(const arena& a) const noexcept;
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;

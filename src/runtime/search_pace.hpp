@@ -47,22 +47,35 @@ class search_pace {
   std::chrono::steady_clock::time_point began_;
 };
 
+/// How long the thief and its victim both had work since the theft.
+inline std::int64_t gained_ns(const thread_state& t, std::int64_t now_ns) noexcept {
+  std::int64_t until_ns = now_ns;
+  if (t.robbed < t.in->slot_count()) {
+    const arena_slot& victim = t.in->slot(t.robbed);
+    const std::int64_t dry_ns = victim.hungry_since_ns.load(sync::relaxed);
+    if (dry_ns > t.stole_at_ns) {
+      until_ns = std::min(until_ns, dry_ns);
+    }
+  }
+  return until_ns - t.stole_at_ns;
+}
+
 /// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache,
 /// and will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes
 /// the only task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the
 /// theft, and it must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are
 /// multiples of a theft's cost where it was cheap.
-inline void reconsider_stealing(thread_state& t) noexcept {
-  constexpr std::int64_t pays_alone_ns = 700;
-  constexpr std::int64_t pays_alone_costs = 7;
-  constexpr std::int64_t pays_ns = 1600;
-  constexpr std::int64_t pays_costs = 16;
-  constexpr unsigned shyness_max = search_pace::pause_rounds + 12;
+inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
+  constexpr std::int64_t pays_alone_ns = 150;
+  constexpr std::int64_t pays_alone_costs = 2;
+  constexpr std::int64_t pays_ns = 1200;
+  constexpr std::int64_t pays_costs = 12;
+  constexpr unsigned shyness_max = search_pace::pause_rounds + 22;
   if (t.stole_at_ns != 0) {
     const std::int64_t cost = t.theft_cost.typical_ns();
     const std::int64_t pays =
         t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
-    t.shyness = platform::monotonic_ns() - t.stole_at_ns < pays ? std::min(t.shyness + 1, shyness_max) : 0;
+    t.shyness = gained_ns(t, now_ns) < pays ? std::min(t.shyness + 1, shyness_max) : 0;
     t.stole_at_ns = 0;
   }
 }
@@ -73,7 +86,7 @@ inline theft theft_in(unsigned round, unsigned shyness) noexcept {
   if (round >= shyness) {
     return theft::any;
   }
-  return round < none_rounds ? theft::none : theft::from_rich;
+  return round < none_rounds || (shyness > 8 && round % 4 != 3) ? theft::none : theft::from_rich;
 }
 
 }  // namespace homing::scheduler

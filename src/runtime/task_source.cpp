@@ -160,6 +160,7 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
       return nullptr;
     }
     if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
+      t.robbed = static_cast<slot_id>(victim);
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
       return found;
     }
@@ -267,11 +268,11 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   }
   task* found = isolation == no_isolation ? take_queued(t, p) : nullptr;
   if (found == nullptr && t.steals != theft::none) {
-    const std::int64_t began_ns = platform::monotonic_ns();
+    const std::int64_t began_ns = t.theft_cost.is_due() ? platform::monotonic_ns() : 0;
     found = steal(t, isolation, p);
     if (found != nullptr) {
       t.stole_at_ns = platform::monotonic_ns();
-      t.theft_cost.add(t.stole_at_ns - began_ns);
+      t.theft_cost.add(began_ns, t.stole_at_ns);
     }
   }
   if (found == nullptr && !resumed_first) {

@@ -42,15 +42,21 @@ enum class theft : std::uint8_t { none, from_rich, any };
 /// What a theft costs its thief of late: lines travel between CPUs several times slower at one time than at another.
 class smoothed_cost {
  public:
-  void add(std::int64_t ns) noexcept {
-    constexpr std::int64_t outlier_ns = 2000;  // the thread was off its CPU
-    sum_ns_ += (ns < outlier_ns ? ns : outlier_ns) - sum_ns_ / window;
+  /// Whether the next one is to be timed: one in four, since the clock costs a fifth of a theft.
+  [[nodiscard]] bool is_due() const noexcept { return count_ % 4 == 0; }
+  void add(std::int64_t began_ns, std::int64_t ended_ns) noexcept {
+    if (is_due()) {
+      constexpr std::int64_t outlier_ns = 2000;  // the thread was off its CPU
+      sum_ns_ += std::min(ended_ns - began_ns, outlier_ns) - sum_ns_ / window;
+    }
+    ++count_;
   }
   [[nodiscard]] std::int64_t typical_ns() const noexcept { return sum_ns_ / window; }
 
  private:
   static constexpr std::int64_t window = 16;
   std::int64_t sum_ns_ = 0;
+  unsigned count_ = 0;
 };
 
 enum class thread_kind : std::uint8_t { application, worker };
@@ -72,6 +78,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
 
   attachment* stay = nullptr;    ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
+  slot_id robbed = no_slot;      ///< whose task that was
   smoothed_cost theft_cost;
   unsigned shyness = 0;                            ///< rounds of a search before it steals as it likes
   theft steals = theft::any;                       ///< in this round
