@@ -17,12 +17,12 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 
 }  // namespace
 
-bool resource_manager::demand_rose(arena& a, unsigned home, unsigned domains) noexcept {
+bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
   const bool was_listed = announce(a);
   sync::full_fence();
-  if (was_listed && may_use_kept_share(a) && a.worker_could_enter() && send_worker(a, home, domains)) {
+  if (was_listed && may_use_kept_share(a) && a.worker_could_enter() && send_worker(a, home, 1)) {
     return true;
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is

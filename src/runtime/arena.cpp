@@ -404,7 +404,7 @@ bool arena::somebody_could_come() const noexcept {
 void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept {
   called_for_.store(home, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
-    if (manager_.demand_rose(*this, home, who == reach::home ? 1 : domain_count_)) {
+    if (manager_.demand_rose(*this, home)) {
       return;
     }
     if (domains_[home].searchers.load(sync::relaxed) != 0) {

@@ -44,7 +44,7 @@ void arena::want_mandatory_worker() noexcept {
   if ((max_workers_ == 0 || is_of_one_domain() || manager_.allottable_workers() == 0) &&
       slot_count_ > reserved_slots_ && !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
     busy_.store(true, sync::seq_cst);
-    static_cast<void>(manager_.demand_rose(*this, 0, domain_count_));
+    static_cast<void>(manager_.demand_rose(*this, 0));
   }
 }
 

@@ -27,14 +27,13 @@ void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(ad
 
 namespace {
 
-constexpr std::chrono::nanoseconds search_budget = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
 
 std::chrono::nanoseconds budget_in(const arena& a) noexcept {
   if (a.parallel_phases.load(sync::relaxed) > 0) {
     return search_budget_in_phase;
   }
-  return a.request().fast_leave || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : search_budget;
+  return a.request().fast_leave || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
 }
 
 /// Asleep in the arena until a waker, or `ready()`, says otherwise. The search mark is given up and taken again.
@@ -147,11 +146,8 @@ enum class search_mark : bool { none, held };
 template <typename Waiter>
 task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark mark) {
   const bool counted = isolation == no_isolation;
-  if (counted && mark == search_mark::none) {
-    reconsider_stealing(*d.thread, d.thread->in->begin_search(*d.thread));
-  } else {
-    reconsider_stealing(*d.thread, d.thread->stole_at_ns != 0 ? platform::monotonic_ns() : 0);
-  }
+  const bool begins = counted && mark == search_mark::none;
+  reconsider_stealing(*d.thread, begins ? d.thread->in->begin_search(*d.thread) : platform::monotonic_ns());
   if (d.thread->in->manager().has_l3_groups()) {
     d.thread->l3_group = d.thread->in->manager().l3_group_of_this_thread(d.thread->domain);
     d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);

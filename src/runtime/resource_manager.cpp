@@ -16,6 +16,15 @@ namespace {
 sync::atomic<resource_manager*> process_manager{nullptr};
 std::mutex creation;
 
+/// Threads that share a CPU look by turns, so that it is CPUs that look, not threads: all together a few milliseconds
+/// at most. Where threads outnumber CPUs, one that sleeps early leaves its CPU idle while others wait for theirs, which
+/// the kernel mends no sooner than at its next tick (`make bench`: sanity at 8 threads on 2 CPUs).
+std::chrono::nanoseconds search_budget_for(unsigned cpus) noexcept {
+  constexpr std::chrono::nanoseconds of_one = std::chrono::microseconds(250);
+  constexpr std::chrono::nanoseconds of_all = std::chrono::milliseconds(4);
+  return std::min(of_one, of_all / std::max(cpus, 1U));
+}
+
 }  // namespace
 
 resource_manager& resource_manager::current() {
@@ -47,6 +56,7 @@ resource_manager::resource_manager()
     : machine_(topology::process_machine()),
       domain_count_(static_cast<unsigned>(machine_.domains().size())),
       default_concurrency_(machine_.default_concurrency()),
+      search_budget_(search_budget_for(default_concurrency_)),
       steal_(platform::env_choice<steal_policy>(
           "HOMING_STEAL",
           {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},

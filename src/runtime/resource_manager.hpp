@@ -63,6 +63,8 @@ class resource_manager {
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
   [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
+  /// How long a thread looks for work before it sleeps.
+  [[nodiscard]] std::chrono::nanoseconds search_budget() const noexcept { return search_budget_; }
 
   /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
   [[nodiscard]] std::uint16_t take_in_master(const platform::cpu_set& mask) noexcept;
@@ -79,9 +81,9 @@ class resource_manager {
 
   /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
   void demand_changed() noexcept;
-  /// As demand_changed(), for an arena that has begun to want workers. True if one has been called, of `home` or of one
-  /// of the next domains, so many in all: the arena had a share that nobody has claimed meanwhile. [A14]
-  bool demand_rose(arena& a, unsigned home, unsigned domains) noexcept;
+  /// As demand_changed(), for an arena that has begun to want workers. True if one of `home` has been called: the arena
+  /// had a share that nobody has claimed meanwhile. [A14]
+  bool demand_rose(arena& a, unsigned home) noexcept;
   /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
   bool announce(arena& a) noexcept;
 
@@ -200,6 +202,7 @@ class resource_manager {
   const topology::machine& machine_;
   const unsigned domain_count_;
   const unsigned default_concurrency_;
+  const std::chrono::nanoseconds search_budget_;
   const steal_policy steal_;
   const idle_rule mailbox_idle_;
   bool has_l3_groups_ = false;

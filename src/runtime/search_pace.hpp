@@ -47,12 +47,11 @@ class search_pace {
   std::chrono::steady_clock::time_point began_;
 };
 
-/// How long the thief and its victim both had work since the theft.
+/// How long the thief and its victim both had work since the theft: what was won by it.
 inline std::int64_t gained_ns(const thread_state& t, std::int64_t now_ns) noexcept {
   std::int64_t until_ns = now_ns;
-  if (t.robbed < t.in->slot_count()) {
-    const arena_slot& victim = t.in->slot(t.robbed);
-    const std::int64_t dry_ns = victim.hungry_since_ns.load(sync::relaxed);
+  if (t.robbed < t.in->slot_count()) {  // else it was in another arena: a hint is lost
+    const std::int64_t dry_ns = t.in->slot(t.robbed).hungry_since_ns.load(sync::relaxed);
     if (dry_ns > t.stole_at_ns) {
       until_ns = std::min(until_ns, dry_ns);
     }
@@ -60,11 +59,11 @@ inline std::int64_t gained_ns(const thread_state& t, std::int64_t now_ns) noexce
   return until_ns - t.stole_at_ns;
 }
 
-/// A thief that was out of work again sooner than a theft pays has only carried its victim's tasks to another cache,
-/// and will soon be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes
-/// the only task of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the
-/// theft, and it must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are
-/// multiples of a theft's cost where it was cheap.
+/// A thief whose theft won less time than it cost has only carried its victim's tasks to another cache, and will soon
+/// be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only task
+/// of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
+/// must pay more. Where lines travel slowly between CPUs, a theft must pay more too: both floors are multiples of a
+/// theft's cost where it was cheap.
 inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
   constexpr std::int64_t pays_alone_ns = 150;
   constexpr std::int64_t pays_alone_costs = 2;
@@ -80,13 +79,19 @@ inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
   }
 }
 
-/// What a thief of that shyness may take in that round of its search.
+/// What a thief of that shyness may take in that round of its search. A look at a deque costs its owner, too, since its
+/// next push must fetch the line back: a very shy one looks in one round of four.
 inline theft theft_in(unsigned round, unsigned shyness) noexcept {
   constexpr unsigned none_rounds = 4;
+  constexpr unsigned very_shy = 8;
+  constexpr unsigned rounds_a_look = 4;
   if (round >= shyness) {
     return theft::any;
   }
-  return round < none_rounds || (shyness > 8 && round % 4 != 3) ? theft::none : theft::from_rich;
+  if (round < none_rounds || (shyness > very_shy && round % rounds_a_look != 0)) {
+    return theft::none;
+  }
+  return theft::from_rich;
 }
 
 }  // namespace homing::scheduler

@@ -78,7 +78,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
 
   attachment* stay = nullptr;    ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
-  slot_id robbed = no_slot;      ///< whose task that was
+  slot_id robbed = no_slot;      ///< the slot that it was stolen from
   smoothed_cost theft_cost;
   unsigned shyness = 0;                            ///< rounds of a search before it steals as it likes
   theft steals = theft::any;                       ///< in this round
