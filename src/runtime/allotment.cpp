@@ -22,7 +22,7 @@ bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
   // then looks whether arenas are listed that were not served.
   const bool was_listed = announce(a);
   sync::full_fence();
-  if (was_listed && may_use_kept_share(a) && a.worker_could_enter() && send_worker(a, home, 1)) {
+  if (was_listed && a.worker_could_enter() && send_worker(a, home, 1)) {
     return true;
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
@@ -31,12 +31,6 @@ bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
     demand_changed();
   }
   return false;
-}
-
-// [A14] A mandatory worker's share is no share of one that is not.
-bool resource_manager::may_use_kept_share(const arena& a) const noexcept {
-  return a.mandatory_.load(sync::relaxed) ||
-         (a.max_workers_ != 0 && !a.is_of_one_domain() && allottable_workers_.load(sync::relaxed) != 0);
 }
 
 bool resource_manager::announce(arena& a) noexcept {
@@ -164,13 +158,14 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       unlist(a);  // its own threads did the work before a worker came
       continue;
     }
-    portion p{&a, std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true};
+    portion p{&a, std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true, false};
     for (unsigned d = 0; d < domain_count_; ++d) {
       p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] <= 0);
     }
     const bool works_alone = p.homeless && a.is_of_one_domain();
     const bool only_mandatory = pool.only_mandatory || works_alone;
     p.wanted = only_mandatory ? 1 : p.wanted;
+    p.mandatory = only_mandatory || a.max_workers_ == 0;
     if (!has_more) {
       keep_workers(p, pool);
     }
@@ -305,6 +300,7 @@ void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
 void resource_manager::settle(const portion& p) noexcept {
   arena& a = *p.of;
   a.served_in_ = allotment_;
+  a.mandatory_share_.store(p.mandatory, sync::relaxed);
   served_.push_back(&a);
   bool shrank = !a.cut_.exchange(p.cut, sync::relaxed);
   bool grew = false;  // in some domain: its workers may be the idle ones

@@ -302,8 +302,9 @@ class arena {
   sync::atomic<int> workers_{0};   ///< in the arena or on their way
   sync::atomic<int> allotted_{0};  ///< by the resource manager
   sync::atomic<int> sleepers_{0};
-  sync::atomic<bool> busy_{false};       ///< wants workers
-  sync::atomic<bool> mandatory_{false};  ///< has enqueued tasks: must get one worker even where none is allowed
+  sync::atomic<bool> busy_{false};             ///< wants workers
+  sync::atomic<bool> mandatory_share_{false};  ///< allotted_ is for the time while mandatory_ only
+  sync::atomic<bool> mandatory_{false};        ///< has enqueued tasks: must get one worker even where none is allowed
 
   /// Who pays for the race between a push and a searcher that stops. [S9]
   enum class fence_duty : std::uint8_t { searchers, changing, pushers };

@@ -272,6 +272,9 @@ void resource_manager::retire(arena& a) {
 }
 
 bool resource_manager::reserve(arena& a, unsigned d) noexcept {
+  if (a.mandatory_share_.load(sync::relaxed) && !a.mandatory_.load(sync::relaxed)) {
+    return false;  // [A14]
+  }
   const auto raise = [](sync::atomic<int>& count, const sync::atomic<int>& limit) {
     int now = count.load(sync::relaxed);
     while (now < limit.load(sync::relaxed)) {

@@ -180,11 +180,11 @@ class resource_manager {
     unsigned wanted = 0;
     unsigned given = 0;
     std::vector<int> by_domain;
-    bool cut = false;       ///< wanted less than it may have
-    bool homeless = false;  ///< none of its domains has a worker, under the present limit
+    bool cut = false;        ///< wanted less than it may have
+    bool homeless = false;   ///< none of its domains has a worker, under the present limit
+    bool mandatory = false;  ///< for mandatory concurrency only
   };
   enum class crowd : bool { no, yes };
-  [[nodiscard]] bool may_use_kept_share(const arena& a) const noexcept;
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
