@@ -70,7 +70,7 @@ void hand_off(bench::session& session) {
 
 /// One write in eight; the rest only read. A plain mutex writes always.
 template <typename Mutex, bool readers>
-void lock(bench::session& session, const char* name) {
+void lock(bench::session& session, const char* name, bench::traits special = {}) {
   session.measure(
       name,
       [&](std::uint64_t iterations) {
@@ -91,7 +91,7 @@ void lock(bench::session& session, const char* name) {
         const std::uint64_t each = readers ? (iterations + 7) / 8 : iterations;
         session.expect(count == each * static_cast<std::uint64_t>(session.threads()), "no increment is lost");
       },
-      spinning(session));
+      special);
 }
 
 }  // namespace
@@ -111,5 +111,5 @@ int main(int argc, char** argv) {
   hand_off(session);
   lock<tbb::mutex, false>(session, "mutex");
   lock<tbb::rw_mutex, true>(session, "rw_mutex");
-  lock<tbb::queuing_rw_mutex, true>(session, "queuing_rw_mutex");
+  lock<tbb::queuing_rw_mutex, true>(session, "queuing_rw_mutex", spinning(session));
 }

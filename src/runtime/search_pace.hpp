@@ -80,11 +80,11 @@ inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
 }
 
 /// What a thief of that shyness may take in that round of its search. A look at a deque costs its owner, too, since its
-/// next push must fetch the line back: a very shy one looks in one round of four.
+/// next push must fetch the line back: a shy one looks less often, too.
 inline theft theft_in(unsigned round, unsigned shyness) noexcept {
   constexpr unsigned none_rounds = 4;
   constexpr unsigned very_shy = 8;
-  constexpr unsigned rounds_a_look = 4;
+  const unsigned rounds_a_look = shyness / 2;
   if (round >= shyness) {
     return theft::any;
   }
