@@ -30,14 +30,16 @@ class resource_manager;
 
 struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
+  // Searchers of the same domain read these in every round; hardly anybody writes them.
   alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
-  sync::atomic<bool> hungry{false};               ///< its thread looks for work
-  sync::atomic<std::int64_t> hungry_since_ns{0};  ///< when that began last, for who has robbed it
-  sync::atomic<std::uint16_t> domain{0};          ///< of the thread in it
-  sync::atomic<std::uint16_t> l3_group{0};        ///< of the thread in it
-  std::uint16_t home = 0;                         ///< the domain that mail to this slot belongs to; fixed
-  sync::atomic<sync::mailbox*> mail{nullptr};     ///< made at the first post
-  dispatcher* base = nullptr;                     ///< with which the thread in it entered; owner only
+  sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
+  sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
+  std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
+  sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
+  dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
+  // Its thread writes these at the begin of every search.
+  alignas(sync::cache_line_bytes) sync::atomic<bool> hungry{false};  ///< its thread looks for work
+  sync::atomic<std::int64_t> hungry_since_ns{0};                     ///< when that began last, for who has robbed it
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
