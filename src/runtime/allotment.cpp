@@ -2,7 +2,7 @@
 ///
 /// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
 /// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
-/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11].
+/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11], [A14].
 /// Source:    TBB-NUMA 4.2.
 #include <algorithm>
 #include <utility>
@@ -300,10 +300,10 @@ void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
 void resource_manager::settle(const portion& p) noexcept {
   arena& a = *p.of;
   a.served_in_ = allotment_;
-  a.mandatory_share_.store(p.mandatory, sync::relaxed);
   served_.push_back(&a);
   bool shrank = !a.cut_.exchange(p.cut, sync::relaxed);
-  bool grew = false;  // in some domain: its workers may be the idle ones
+  // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
+  bool grew = a.mandatory_share_.exchange(p.mandatory, sync::relaxed) && !p.mandatory;
   for (unsigned d = 0; d < domain_count_; ++d) {
     const int before = a.domains_[d].allotted.exchange(p.by_domain[d], sync::relaxed);
     grew = grew || before < p.by_domain[d];

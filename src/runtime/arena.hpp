@@ -39,7 +39,7 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) sync::atomic<bool> hungry{false};  ///< its thread looks for work
-  sync::atomic<std::int64_t> hungry_since_ns{0};                     ///< when that began last, for who has robbed it
+  sync::atomic<std::int64_t> hungry_since_ns{0};                     ///< when that began last; a hint for its robbers
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {

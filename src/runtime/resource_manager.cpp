@@ -273,7 +273,8 @@ void resource_manager::retire(arena& a) {
 
 bool resource_manager::reserve(arena& a, unsigned d) noexcept {
   if (a.mandatory_share_.load(sync::relaxed) && !a.mandatory_.load(sync::relaxed)) {
-    return false;  // [A14]
+    // [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
+    return false;
   }
   const auto raise = [](sync::atomic<int>& count, const sync::atomic<int>& limit) {
     int now = count.load(sync::relaxed);

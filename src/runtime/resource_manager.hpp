@@ -228,7 +228,7 @@ class resource_manager {
   std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
   std::uint64_t allotment_ = 0;    ///< number of the last one
-  std::vector<arena*> served_;     ///< by the last allotment
+  std::vector<arena*> served_;     ///< by the last allotment, in the order of their priorities
   std::vector<arena*> grown_;      ///< by the last allotment, each with a reference, until they are called for
   std::vector<arena*> newly_cut_;  ///< by the allotment that is going on: their shares are smaller, for want of work
   std::vector<worker*> workers_;

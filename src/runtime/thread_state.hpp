@@ -4,6 +4,7 @@
 /// Threads:   all fields belong to the thread itself, but for the parker (anybody may unpark) and the counters.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 

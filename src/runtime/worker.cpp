@@ -145,7 +145,8 @@ arena* resource_manager::find_work(worker& w) noexcept {
       allot();
       grown = std::exchange(grown_, {});
     }
-    arena* best = nullptr;
+    // By priority, as the allotment went through them. One that refuses, since another worker has just taken its last
+    // place or its share is void [A14], must not hide the next one: this may be the look that S1's pusher relies on.
     for (arena* a : served_) {
       if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed)) {
         continue;
@@ -156,15 +157,12 @@ arena* resource_manager::find_work(worker& w) noexcept {
             a->try_reference()) {
           grown.push_back(a);  // [A10] it waits for a worker of another domain
         }
-      } else if ((best == nullptr || a->priority_level() < best->priority_level()) &&
-                 a->has_work(no_isolation, w.domain) && a->worker_could_enter()) {
-        best = a;
+      } else if (found == nullptr && a->has_work(no_isolation, w.domain) && a->worker_could_enter() &&
+                 reserve(*a, w.domain)) {
+        a->searchers_.fetch_add(1, sync::relaxed);
+        a->domains_[w.domain].searchers.fetch_add(1, sync::relaxed);
+        found = a;
       }
-    }
-    if (best != nullptr && reserve(*best, w.domain)) {
-      best->searchers_.fetch_add(1, sync::relaxed);
-      best->domains_[w.domain].searchers.fetch_add(1, sync::relaxed);
-      found = best;
     }
   }
   call_for(grown);
