@@ -210,6 +210,9 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
   const bool critical_allowed = d.critical_allowed;
   platform::fp_guard fp;
   d.outermost = false;
+  d.loop = {&waiter, [](const void* w, const thread_state& me) noexcept {
+              return static_cast<const Waiter*>(w)->keep_going(me);
+            }};
   bool searching = mark == search_mark::held;
   bool bypassed = false;
   for (;;) {
@@ -306,6 +309,11 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
 }
 
 }  // namespace
+
+bool may_go_on(const thread_state& t) noexcept {
+  const dispatcher& d = *t.running;
+  return (!d.critical_allowed || t.in->critical.empty()) && d.loop.keeps_going(d.loop.waiter, t);
+}
 
 // ---- spawning
 

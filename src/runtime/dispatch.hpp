@@ -76,6 +76,10 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
 /// else.
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
 
+/// Whether a task that has done its work may go on with more of the same kind, as if it had been taken anew: the loop
+/// that runs it has not what it waits for, and no urgent task is there. To be asked by a running task.
+[[nodiscard]] bool may_go_on(const thread_state& t) noexcept;
+
 /// Runs `first` (may be null) and then whatever is there until the wait context is empty; rethrows what `ctx` caught.
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx);
 

@@ -15,6 +15,12 @@ namespace homing::scheduler {
 struct thread_state;
 struct suspend_point;
 
+/// The innermost loop of a stack, as its tasks may ask it.
+struct dispatch_loop {
+  const void* waiter = nullptr;
+  bool (*keeps_going)(const void* waiter, const thread_state& t) noexcept = nullptr;
+};
+
 struct dispatcher {
   tbb::detail::d1::execution_data ed;  ///< of the innermost running task; handed to user code by reference
   isolation_tag isolation = no_isolation;
@@ -22,6 +28,7 @@ struct dispatcher {
   thread_state* thread = nullptr;
   bool outermost = true;         ///< no task runs on this stack
   bool critical_allowed = true;  ///< false while a critical task runs: they do not nest
+  dispatch_loop loop;
   suspend_point* point = nullptr;
   std::uintptr_t stack_reserve = 0;  ///< below this address no foreign task is begun on this stack
 };
@@ -34,13 +41,15 @@ struct dispatcher_frame {
         isolation_(d.isolation),
         current_(d.current),
         outermost_(d.outermost),
-        critical_allowed_(d.critical_allowed) {}
+        critical_allowed_(d.critical_allowed),
+        loop_(d.loop) {}
   ~dispatcher_frame() {
     d_.ed = ed_;
     d_.isolation = isolation_;
     d_.current = current_;
     d_.outermost = outermost_;
     d_.critical_allowed = critical_allowed_;
+    d_.loop = loop_;
   }
   dispatcher_frame(const dispatcher_frame&) = delete;
   dispatcher_frame& operator=(const dispatcher_frame&) = delete;
@@ -52,6 +61,7 @@ struct dispatcher_frame {
   task* current_;
   bool outermost_;
   bool critical_allowed_;
+  dispatch_loop loop_;
 };
 
 }  // namespace homing::scheduler

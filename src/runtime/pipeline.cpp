@@ -1,11 +1,14 @@
 #include "runtime/pipeline.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <oneapi/tbb/detail/_small_object_pool.h>
 
+#include "platform/clock.hpp"
 #include "runtime/context.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/search_pace.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -23,6 +26,8 @@ struct placed_filter {
   const void* placed = nullptr;
 };
 thread_local placed_filter just_placed;
+
+thread_local unsigned items_fetched = 0;
 
 }  // namespace
 
@@ -84,7 +89,8 @@ bool input_buffer::take_any(void*& item) {
 
 class stage_task final : public d1::task {
  public:
-  /// A task that fetches an item from the input filter.
+  /// The input task: one that fetches an item from the input filter. Where that has no home, a call: it takes what is
+  /// on offer when it runs.
   stage_task(pipeline& p, d1::small_object_allocator& allocator)
       : pipeline_(p), stage_(p.stages_.data()), allocator_(allocator), at_input_(true) {
     pipeline_.wait_.reserve();
@@ -108,14 +114,26 @@ class stage_task final : public d1::task {
   }
 
   task* execute(d1::execution_data& ed) override {
+    if (at_input_ && !pipeline_.input_has_home()) {
+      if (!pipeline_.offer_.is_worth_sharing()) {
+        homing::scheduler::regret_theft(homing::scheduler::this_thread());
+      }
+      if (!pipeline_.offer_.answer_call()) {
+        finish(ed);
+        return nullptr;
+      }
+    }
     do {
       while (stage_ != end()) {
         if (homing::scheduler::context_access::is_cancelled(*ed.context)) {
           return cancel(ed);
         }
         if (!has_turn()) {
-          finish(ed);
-          return nullptr;
+          if (at_input_ || !may_go_on() || !take_over_input()) {
+            finish(ed);
+            return nullptr;
+          }
+          continue;
         }
         if (is_elsewhere(ed)) {
           return nullptr;  // another thread may have ended this task by now
@@ -125,7 +143,7 @@ class stage_task final : public d1::task {
           return nullptr;
         }
       }
-    } while (retire());
+    } while (retire(ed));
     finish(ed);
     return nullptr;
   }
@@ -188,6 +206,8 @@ class stage_task final : public d1::task {
   bool fetch(d1::execution_data& ed) {
     d1::base_filter& filter = *stage_->filter;
     const bool serial = filter.is_serial();
+    constexpr unsigned timed_one_in = 32;
+    began_ns_ = ++items_fetched % timed_one_in == 0 ? homing::platform::monotonic_ns() : 0;
     if (!serial) {
       start_next_input(ed);
     }
@@ -215,6 +235,13 @@ class stage_task final : public d1::task {
   void start_next_input(d1::execution_data& ed) {
     // acq_rel: next_turn_ and the input body's own state go from one input task to the next.
     if (pipeline_.tokens_.fetch_sub(1, sync::acq_rel) > 1) {
+      make_input(ed);
+    }
+  }
+
+  /// The next input may be fetched: at its home, or by whoever comes first.
+  void make_input(d1::execution_data& ed) {
+    if (pipeline_.input_has_home() || pipeline_.offer_.offer(this)) {
       d1::small_object_allocator allocator{};
       allocator.new_object<stage_task>(ed, pipeline_, allocator)->start(*ed.context);
     }
@@ -227,22 +254,70 @@ class stage_task final : public d1::task {
     go_to_next_stage();
     input_buffer::token next;
     if (at.buffer != nullptr && at.buffer->done(next)) {
-      d1::small_object_allocator allocator{};
-      allocator.new_object<stage_task>(ed, pipeline_, at, next, allocator)->start(*ed.context);
+      if (stage_ == end()) {
+        next_ = next;
+      } else {
+        make_task(ed, at, next);
+      }
     }
     return true;
   }
 
-  /// The item is through: its token is free. True if this task goes on as the input task.
-  bool retire() {
+  void make_task(d1::execution_data& ed, const stage& at, const input_buffer::token& token) {
+    d1::small_object_allocator allocator{};
+    allocator.new_object<stage_task>(ed, pipeline_, at, token, allocator)->start(*ed.context);
+  }
+
+  [[nodiscard]] static bool may_go_on() noexcept {
+    return homing::scheduler::may_go_on(homing::scheduler::this_thread());
+  }
+
+  /// The item is through: its token is free. True if this task goes on.
+  bool retire(d1::execution_data& ed) {
     // acq_rel: as in start_next_input().
-    if (pipeline_.tokens_.fetch_add(1, sync::acq_rel) > 0 || pipeline_.ended_.load(sync::acquire)) {
+    const bool input_stood_still = pipeline_.tokens_.fetch_add(1, sync::acq_rel) == 0;
+    if (began_ns_ != 0) {
+      pipeline_.offer_.add_item_time(homing::platform::monotonic_ns() - std::exchange(began_ns_, 0));
+    }
+    const bool goes_on = may_go_on();
+    if (goes_on && !next_) {
+      return input_stood_still ? go_on_as_input() : take_over_input();
+    }
+    if (goes_on) {
+      go_on_with(*std::exchange(next_, std::nullopt));
+    } else if (next_) {
+      make_task(ed, stage_[-1], *next_);
+    }
+    if (input_stood_still) {
+      make_input(ed);
+    }
+    return goes_on;
+  }
+
+  /// With an item whose turn has come before the last filter.
+  void go_on_with(const input_buffer::token& token) noexcept {
+    --stage_;
+    token_ = token;
+    its_turn_ = true;
+    sent_ = false;
+  }
+
+  bool go_on_as_input() noexcept {
+    if (pipeline_.ended_.load(sync::acquire)) {
       return false;
     }
     at_input_ = true;
     stage_ = pipeline_.stages_.data();
     token_ = {};
+    its_turn_ = false;
+    sent_ = false;
     return true;
+  }
+
+  /// As the input task, if input waits for one that takes it.
+  bool take_over_input() noexcept {
+    began_ns_ = 0;
+    return !pipeline_.input_has_home() && pipeline_.offer_.take(this) && go_on_as_input();
   }
 
   void finish(d1::execution_data& ed) {
@@ -259,6 +334,8 @@ class stage_task final : public d1::task {
   bool sent_ = false;      ///< to its stage's home: it runs the filter wherever it is taken
   d1::small_object_allocator allocator_;
   bool at_input_;
+  std::int64_t began_ns_ = 0;                ///< of its item's way from the input filter on; 0: not timed
+  std::optional<input_buffer::token> next_;  ///< what waited for the last filter when this task's item went through it
 };
 
 // ---- the whole
@@ -306,6 +383,7 @@ void pipeline::place(d1::base_filter& filter, homing::detail::item_home home, co
 void pipeline::run() {
   d1::small_object_allocator allocator{};
   auto& first = *allocator.new_object<stage_task>(*this, allocator);
+  offer_.offer(&first);
   d1::execute_and_wait(first, context_, wait_, context_);
 }
 

@@ -2,6 +2,9 @@
 ///
 /// An item is carried by one task from filter to filter. Before a serial filter it may have to wait for its turn; then
 /// the filter's buffer keeps the item, the task ends, and whoever finishes the turn before makes a new task for it.
+/// A task whose item is through, or waits, goes on with the next input, if that is on offer (input_offer), or with the
+/// item that waited for the last filter behind its own.
+///
 /// Before a filter whose home is in another domain the task goes there, with its turn if it has one, and once only:
 /// whoever takes it runs the filter.
 ///
@@ -17,6 +20,7 @@
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <homing/detail/tasks_door.hpp>
 
+#include "runtime/input_offer.hpp"
 #include "sync/atomic.hpp"
 #include "sync/spin_lock.hpp"
 
@@ -94,11 +98,14 @@ class pipeline {
 
   void add_stages(const d1::filter_node& node);
 
+  [[nodiscard]] bool input_has_home() const noexcept { return stages_.front().home != nullptr; }
+
   d1::task_group_context& context_;
   std::vector<stage> stages_;
   d1::wait_context wait_{0};
   homing::sync::atomic<std::intptr_t> tokens_;
   homing::sync::atomic<bool> ended_{false};
+  homing::scheduler::input_offer offer_;
   std::uint64_t next_turn_ = 0;  // of a serial input filter; handed from input task to input task
 };
 

@@ -59,6 +59,8 @@ inline std::int64_t gained_ns(const thread_state& t, std::int64_t now_ns) noexce
   return until_ns - t.stole_at_ns;
 }
 
+inline constexpr unsigned shyness_max = search_pace::pause_rounds + 22;
+
 /// A thief whose theft won less time than it cost has only carried its victim's tasks to another cache, and will soon
 /// be robbed of them in turn: it waits longer and longer before it steals again, longest before it takes the only task
 /// of a deque. A chain of small tasks stays where it is, then. Where others search too, nobody misses the theft, and it
@@ -69,12 +71,19 @@ inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
   constexpr std::int64_t pays_alone_costs = 2;
   constexpr std::int64_t pays_ns = 1200;
   constexpr std::int64_t pays_costs = 12;
-  constexpr unsigned shyness_max = search_pace::pause_rounds + 22;
   if (t.stole_at_ns != 0) {
     const std::int64_t cost = t.theft_cost.typical_ns();
     const std::int64_t pays =
         t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
     t.shyness = gained_ns(t, now_ns) < pays ? std::min(t.shyness + 1, shyness_max) : 0;
+    t.stole_at_ns = 0;
+  }
+}
+
+/// The stolen task knows that it would have been done as fast where it was.
+inline void regret_theft(thread_state& t) noexcept {
+  if (t.stole_at_ns != 0) {
+    t.shyness = std::min(t.shyness + 1, shyness_max);
     t.stole_at_ns = 0;
   }
 }
