@@ -104,7 +104,8 @@ enum class refusal_cause {
   busy,              ///< the kernel holds the page, for example for I/O (EBUSY)
   not_mapped,        ///< the range has a hole, or pages without access
   bad_node,          ///< the kernel has no such node for us (EINVAL, ENODEV)
-  not_touched,       ///< the page is not there yet, and no policy could be set that would place it later
+  not_touched,       ///< the page is not there yet, and no policy would place it later: none could be set, or the page
+                     ///< is of a shared mapping of a file, which the kernel places by the thread that touches it
   not_attempted,     ///< on_refusal::fail stopped before it, or took its policy back
   elsewhere          ///< nobody refused, but the page is on another node
 };

@@ -130,6 +130,7 @@ bool new_pages::touch(address_range range) const {
 }
 
 bool new_pages::all_are_home(address_range range) const {
+  if (const auto told = all_on(calls_, range, nodes_)) return *told;
   const std::vector<int> one_owner(range.bytes() / calls_.page_bytes(), 0);
   const page_locations seen = locate(calls_, range, calls_.mappings(range), one_owner);
   return std::all_of(seen.node.begin(), seen.node.end(),

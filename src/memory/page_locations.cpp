@@ -1,8 +1,12 @@
 #include "memory/page_locations.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 namespace homing::memory {
 namespace {
@@ -99,15 +103,48 @@ void label(const question& q, const mapping& m, const platform::numa_mapping& to
 }
 
 const platform::numa_mapping* find(const std::vector<platform::numa_mapping>& listing, address first) {
-  const auto at = std::find_if(listing.begin(), listing.end(), [&](const auto& n) { return n.first == first; });
-  return at == listing.end() ? nullptr : &*at;
+  const auto at = std::lower_bound(listing.begin(), listing.end(), first,
+                                   [](const auto& n, address wanted) { return n.first < wanted; });
+  return at == listing.end() || at->first != first ? nullptr : &*at;
 }
 
+// Marks split mappings, and marked ranges that touch are one mapping, also those of two threads: so one thread at a
+// time reads the listing, and none while the process forks.
+std::mutex one_reads;
+[[maybe_unused]] const int reading_over_fork =
+    ::pthread_atfork([] { one_reads.lock(); }, [] { one_reads.unlock(); }, [] { one_reads.unlock(); });
+
+// Every second stretch, marked as long as this lives; also where that failed half-way or something is thrown: unmarking
+// what is not marked does nothing.
+class marked {
+ public:
+  marked(platform::page_calls& calls, std::span<const mapping> stretches, std::size_t first)
+      : calls_(calls), stretches_(stretches), first_(first) {
+    for (std::size_t s = first_; s < stretches_.size(); s += 2) {
+      all_marked_ = calls_.mark(stretches_[s].range, true) == 0 && all_marked_;
+    }
+  }
+  marked(const marked&) = delete;
+  marked& operator=(const marked&) = delete;
+  ~marked() {
+    for (std::size_t s = first_; s < stretches_.size(); s += 2) {
+      static_cast<void>(calls_.mark(stretches_[s].range, false));
+    }
+  }
+  [[nodiscard]] bool all_marked() const { return all_marked_; }
+
+ private:
+  platform::page_calls& calls_;
+  const std::span<const mapping> stretches_;
+  const std::size_t first_;
+  bool all_marked_ = true;
+};
+
 // Of a mapping that is on several nodes and has several owners, or a part outside the range: its stretches of one
-// owner, counted one by one. Each is a mapping of its own while it is marked, because its neighbours are not; so the
-// even ones are marked first, then the odd ones.
-void count_by_owner(const question& q, const mapping& m, page_locations& result) {
-  std::vector<mapping> stretches;
+// owner, to be counted one by one.
+void set_apart(const question& q, const mapping& m, std::vector<mapping>& stretches) {
+  if (!m.may_mark) return;
+  const std::size_t before = stretches.size();
   const address_range mine = q.overlap(m);
   for (address at = mine.first; at < mine.last; at += q.calls.page_bytes()) {
     const std::size_t p = q.page_of(at);
@@ -117,21 +154,19 @@ void count_by_owner(const question& q, const mapping& m, page_locations& result)
     }
     stretches.back().range.last = at + q.calls.page_bytes();
   }
-  if (!m.may_mark || stretches.size() > marked_max) return;
+  if (stretches.size() - before > marked_max) stretches.resize(before);
+}
+
+// Each stretch is a mapping of its own while it is marked, because its neighbours are not; so the even ones are marked
+// first, then the odd ones.
+void count_by_owner(const question& q, std::span<const mapping> stretches, page_locations& result) {
   for (const std::size_t parity : {0U, 1U}) {
-    bool all_marked = true;
-    for (std::size_t s = parity; s < stretches.size(); s += 2) {
-      all_marked = q.calls.mark(stretches[s].range, true) == 0 && all_marked;
-    }
-    if (all_marked) {
-      const auto listing = q.calls.numa_maps(q.range);
-      for (std::size_t s = parity; listing && s < stretches.size(); s += 2) {
-        if (const auto* found = find(*listing, stretches[s].range.first)) label(q, stretches[s], *found, result);
-      }
-    }
-    // Undone also where it failed half-way: unmarking what is not marked does nothing.
-    for (std::size_t s = parity; s < stretches.size(); s += 2) {
-      static_cast<void>(q.calls.mark(stretches[s].range, false));
+    if (stretches.size() <= parity) return;
+    const marked apart(q.calls, stretches, parity);
+    if (!apart.all_marked()) continue;
+    const auto listing = q.calls.numa_maps(q.range);
+    for (std::size_t s = parity; listing && s < stretches.size(); s += 2) {
+      if (const auto* found = find(*listing, stretches[s].range.first)) label(q, stretches[s], *found, result);
     }
   }
 }
@@ -139,14 +174,30 @@ void count_by_owner(const question& q, const mapping& m, page_locations& result)
 void ask_numa_maps(const question& q, page_locations& result) {
   const auto listing = q.calls.numa_maps(q.range);
   if (!listing) return;
+  std::vector<mapping> stretches;
   for (const mapping& m : q.mappings) {
     const auto* found = find(*listing, m.range.first);
     if (found == nullptr) continue;
     label(q, m, *found, result);
     const auto* first = &result.node[q.page_of(q.overlap(m).first)];
     const auto* last = &result.node[0] + q.page_of(q.overlap(m).last);
-    if (std::find(first, last, page_locations::unknown) != last) count_by_owner(q, m, result);
+    if (std::find(first, last, page_locations::unknown) != last) set_apart(q, m, stretches);
   }
+  for (std::size_t s = 0; s < stretches.size(); s += marked_max) {
+    count_by_owner(q, std::span(stretches).subspan(s, std::min(marked_max, stretches.size() - s)), result);
+  }
+}
+
+using bytes_of_nodes = std::vector<std::pair<node_id, std::size_t>>;
+
+// Of a whole mapping, or part of one; nothing if the listing does not show it as one of its own.
+std::optional<bytes_of_nodes> count_apart(platform::page_calls& calls, address_range range) {
+  const std::lock_guard alone(one_reads);
+  const mapping whole{.range = range};
+  const marked apart(calls, {&whole, 1}, 0);
+  if (!apart.all_marked()) return std::nullopt;
+  const auto found = calls.numa_mapping_at(range.first);
+  return found ? std::optional(found->bytes_on) : std::nullopt;
 }
 
 }  // namespace
@@ -163,9 +214,26 @@ page_locations locate(platform::page_calls& calls, address_range range, const st
   }
   if (ask_kernel(q, result.node)) return result;
   result.source = page_source::numa_maps;
+  const std::lock_guard alone(one_reads);
   q.mappings = calls.mappings(range);  // policies have split them meanwhile
   ask_numa_maps(q, result);
   return result;
+}
+
+std::optional<bool> all_on(platform::page_calls& calls, address_range range, const platform::node_set& nodes) {
+  std::vector<int> node(range.bytes() / calls.page_bytes(), page_locations::unknown);
+  if (ask_kernel({calls, range, {}, {}}, node)) {
+    return std::all_of(node.begin(), node.end(), [&](int n) { return n >= 0 && nodes.contains(node_id{n}); });
+  }
+  const auto on = count_apart(calls, range);
+  std::size_t bytes = 0;
+  if (on) {
+    for (const auto& [where, count] : *on) bytes += count;
+  }
+  // More than the range has: a neighbour bears the same mark, and the line is of both.
+  if (!on || bytes > range.bytes()) return std::nullopt;
+  return bytes == range.bytes() &&
+         std::all_of(on->begin(), on->end(), [&](const auto& part) { return nodes.contains(part.first); });
 }
 
 }  // namespace homing::memory

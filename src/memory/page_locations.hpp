@@ -3,6 +3,7 @@
 
 #include <homing/placement.hpp>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,18 @@ struct page_locations {
 
 /// Asks move_pages' query, in batches; where that is refused, numa_maps. numa_maps counts whole mappings, so one that
 /// is on several nodes is counted by stretches of pages with the same `owner` (one for each page), of which each is
-/// made a mapping of its own for a moment; of patterns too fine for that, pages are unknown. Touches nothing. `range`
-/// is whole pages; `mappings` are those that overlap it.
+/// made a mapping of its own for a moment; of patterns too fine for that, pages are unknown. The listing is read three
+/// times at most for each 4096 stretches. Touches nothing. `range` is whole pages; `mappings` are those that overlap
+/// it. Threads: any; one at a time reads the listing.
 [[nodiscard]] page_locations locate(platform::page_calls& calls, platform::address_range range,
                                     const std::vector<platform::mapping>& mappings, std::span<const int> owner);
+
+/// Whether every page of a range is there, and on one of `nodes`; nothing if the kernel does not tell. The range is a
+/// fresh mapping of the caller's: private, anonymous, base pages or transparent huge ones, and nobody else uses it.
+/// Where move_pages' query is refused, it is made a mapping of its own for a moment, so that its line of numa_maps is
+/// all that is wanted: what it costs does not grow with the memory that the process had before, unless that lies below.
+[[nodiscard]] std::optional<bool> all_on(platform::page_calls& calls, platform::address_range range,
+                                         const platform::node_set& nodes);
 
 /// Sums up the pages that `is_mine` accepts (by place).
 template <class Predicate>

@@ -32,7 +32,9 @@ const char* describe(refusal_cause cause) noexcept {
     case refusal_cause::bad_node:
       return "the kernel does not let this process use that node";
     case refusal_cause::not_touched:
-      return "not touched yet, and no policy could be set; touch it and call again";
+      return "not touched yet, and no policy could be set, or a shared file's page, which ignores it; touch it and "
+             "call "
+             "again";
     case refusal_cause::not_attempted:
       return "stopped at the first refusal, as asked";
     case refusal_cause::elsewhere:
@@ -44,6 +46,7 @@ const char* describe(refusal_cause cause) noexcept {
 std::string placement_report::describe() const {
   if (one_node) return counted(asked) + ", and one node to be on: nothing to do";
   std::string text = counted(asked) + " asked, " + std::to_string(placed) + " placed";
+  if (asked == 0) text = "no whole page in the range has a home: nothing to place";
   if (is_virtual) text += " (virtual)";
   if (later > 0) text += ", " + std::to_string(later) + " when touched";
   if (unknown > 0) text += ", " + std::to_string(unknown) + " unknown";

@@ -60,6 +60,7 @@ placer::placer(platform::page_calls& calls, const topology::snapshot& machine, c
       options_(options),
       may_copy_(plan.size()),
       may_populate_(plan.size()),
+      obeys_policy_(plan.size(), true),
       has_policy_(plan.size()),
       trouble_(plan.size()) {}
 
@@ -96,6 +97,8 @@ void placer::note_traits() {
         m.is_private_anonymous() && m.readable && m.writable && m.locked_bytes == 0 && m.page_bytes == plan_.page_bytes;
     std::fill(may_copy_.begin() + offset(first), may_copy_.begin() + offset(last), may_copy);
     std::fill(may_populate_.begin() + offset(first), may_populate_.begin() + offset(last), m.writable);
+    if (m.ignores_policy())
+      std::fill(obeys_policy_.begin() + offset(first), obeys_policy_.begin() + offset(last), false);
   }
 }
 
@@ -182,6 +185,10 @@ placer::outcome placer::by_policy() {
     std::fill(has_policy_.begin() + offset(run.first), has_policy_.begin() + offset(run.last), true);
   }
   look();
+  for (page p = 0; p < plan_.size(); ++p) {
+    if (is_untouched(p) && has_policy_[p] && !obeys_policy_[p]) blame(p, p + 1, refusal_cause::not_touched, 0);
+  }
+  if (stopped()) return outcome::done;
   // Interleaving moves nothing by itself; otherwise this only finds out why some pages have stayed.
   const outcome moved = move(interleaved ? stand_in::mbind : stand_in::none);
   return interleaved ? moved : outcome::done;
@@ -295,8 +302,7 @@ void placer::copy() {
     bool misplaced = false;
     bool may_copy = true;
     for (page q = p; q < end; ++q) {
-      const bool comes_home = is_untouched(q) && has_policy_[q];
-      misplaced = misplaced || (is_wanted(q) && (!is_at_home(q) || is_uncertain(q)) && !comes_home);
+      misplaced = misplaced || (is_wanted(q) && (!is_at_home(q) || is_uncertain(q)) && !comes_home(q));
       may_copy = may_copy && may_copy_[q];
     }
     if (!misplaced) continue;
@@ -341,8 +347,7 @@ void placer::copy() {
 
 void placer::refuse_the_rest() {
   for (page p = 0; p < plan_.size(); ++p) {
-    const bool comes_home = is_untouched(p) && has_policy_[p];
-    if (is_wanted(p) && !is_at_home(p) && !comes_home) blame(p, p + 1, cause_of(refused_errno_), refused_errno_);
+    if (is_wanted(p) && !is_at_home(p) && !comes_home(p)) blame(p, p + 1, cause_of(refused_errno_), refused_errno_);
   }
 }
 
@@ -372,7 +377,7 @@ void placer::count() {
       moved += before_.node[p] >= 0 && before_.node[p] != now_.node[p];
       continue;
     }
-    if (why == nullptr && is_untouched(p) && has_policy_[p]) {
+    if (why == nullptr && comes_home(p)) {
       ++report_.later;
       continue;
     }

@@ -3,8 +3,7 @@
 /// The ways, in the order in which `means::automatic` tries them:
 ///   policy   mbind(PREFERRED or BIND, one node, MOVE) for each run of pages with the same node
 ///   moving   move_pages, one address a unit; where only that call is refused (Podman), mbind over single units, a
-///   chunk
-///            at a time, with the policy taken back, so that the kernel's mappings merge again
+///            chunk at a time, with the policy taken back, so that the kernel's mappings merge again
 ///   copying  a thread bound to the home copies a unit aside, drops it and writes it back (page_copier)
 /// A way counts as refused when its first call answers EPERM or ENOSYS. What a way could not do page by page is not
 /// guessed: locate() tells where each page is, and a last move_pages of those that are elsewhere tells why.
@@ -70,6 +69,8 @@ class placer {
   [[nodiscard]] bool is_away(page p) const {
     return is_wanted(p) && now_.node[p] >= 0 && now_.node[p] != wanted_node(p);
   }
+  // Not there, but when touched.
+  [[nodiscard]] bool comes_home(page p) const { return is_untouched(p) && has_policy_[p] && obeys_policy_[p]; }
   // There, but the kernel does not tell that it is at home.
   [[nodiscard]] bool is_uncertain(page p) const {
     return now_.node[p] == page_locations::unknown || (!now_.in_any_order.empty() && now_.in_any_order[p]);
@@ -107,7 +108,8 @@ class placer {
   page_locations now_;
   std::vector<bool> may_copy_;          // by page: private, anonymous, writable, not locked
   std::vector<bool> may_populate_;      // by page: writable
-  std::vector<bool> has_policy_;        // by page: comes to its home when touched
+  std::vector<bool> obeys_policy_;      // by page: not of the page cache
+  std::vector<bool> has_policy_;        // by page: one that we set, and take back
   std::vector<std::uint16_t> trouble_;  // by page: 0, or a place in causes_ plus 1
   std::vector<refusal_count> causes_;
   bool any_trouble_ = false;

@@ -33,10 +33,14 @@ struct mapping {
   std::size_t page_bytes = 4096;  ///< of the kernel: more than the base page in hugetlbfs
   std::size_t huge_bytes = 0;     ///< in transparent huge pages
   std::size_t locked_bytes = 0;   ///< mlock
+  bool on_tmpfs = false;          ///< of a shared mapping's file: it lies on tmpfs, which is memory (not in smaps)
   bool may_mark = false;          ///< ordinary memory that core dumps include: see page_calls::mark()
 
   /// Backed by a file's page cache: not anonymous, and no shared memory (memfd, /dev/shm, System V, /dev/zero).
   [[nodiscard]] bool is_file() const noexcept;
+  /// Pages of the page cache come where the thread that first touches them is, or as its own policy says: mbind's is
+  /// kept for such a mapping, and ignored. (mbind(2). Written copies of a private mapping's pages obey.)
+  [[nodiscard]] bool ignores_policy() const noexcept { return shared && is_file() && !on_tmpfs && page_bytes <= 4096; }
   /// Private memory of no file, so that a dropped page reads as zeros. (A brk heap and a stack are such, too.)
   [[nodiscard]] bool is_private_anonymous() const noexcept;
 };

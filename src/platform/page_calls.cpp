@@ -2,18 +2,24 @@
 #include "platform/page_calls.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mempolicy.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <limits>
+#include <string_view>
+#include <utility>
 
 #include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
@@ -69,6 +75,31 @@ long call_move_pages(std::span<const address> pages, const int* nodes, std::span
 }
 
 void* pointer(address a) noexcept { return reinterpret_cast<void*>(a); }
+
+// By its folder: the file itself may have been deleted.
+bool is_on_tmpfs(const std::string& path) {
+  struct statfs facts {};
+  return ::statfs(path.substr(0, path.rfind('/') + 1).c_str(), &facts) == 0 && facts.f_type == TMPFS_MAGIC;
+}
+
+// Where the mapping of a line of numa_maps begins; nothing while that part is not whole.
+std::optional<address> beginning_of(std::string_view line) {
+  address first = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), first, 16);
+  if (error != std::errc{} || end == line.data() + line.size()) return std::nullopt;
+  return first;
+}
+
+std::optional<numa_mapping> only_mapping(const std::string& text) {
+  bool is_read = false;
+  const auto found = parse_numa_maps(
+      [&](std::string& line) {
+        line = text;
+        return !std::exchange(is_read, true);
+      },
+      std::numeric_limits<address>::max());
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
 
 line_source lines_of(std::ifstream& file) {
   return [&file](std::string& line) { return static_cast<bool>(std::getline(file, line)); };
@@ -135,13 +166,45 @@ class kernel_calls final : public page_calls {
 
   std::vector<mapping> mappings(address_range range) override {
     std::ifstream file("/proc/self/smaps");
-    return parse_smaps(lines_of(file), range);
+    auto result = parse_smaps(lines_of(file), range);
+    for (mapping& m : result) m.on_tmpfs = m.shared && m.is_file() && is_on_tmpfs(m.name);
+    return result;
   }
 
   std::optional<std::vector<numa_mapping>> numa_maps(address_range range) override {
     std::ifstream file("/proc/self/numa_maps");
     if (!file) return std::nullopt;
     return parse_numa_maps(lines_of(file), range.last);
+  }
+
+  // The kernel walks all pages of a mapping to write its line, and writes the next as soon as a read has room for it,
+  // or has taken the last byte. No line is as short as these reads; the one that is wanted is read byte by byte, and
+  // its last word, which no node stands behind, is left, so that the next, which may be of much memory, is never
+  // written.
+  std::optional<numa_mapping> numa_mapping_at(address first) override {
+    constexpr std::size_t line_bytes_min = 16;
+    const file_handle file("/proc/self/numa_maps");
+    if (file.fd() < 0) return std::nullopt;
+    std::string line;
+    for (std::size_t ask = line_bytes_min;;) {
+      char some[line_bytes_min];
+      const ssize_t got = ::read(file.fd(), some, ask);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return std::nullopt;
+      line.append(some, static_cast<std::size_t>(got));
+      const std::size_t end = line.find('\n');
+      const auto at = beginning_of(line);
+      if (at && *at > first) return std::nullopt;
+      if (at == first) {
+        const std::size_t last_word = line.find(" kernelpagesize_kB");
+        if (end != std::string::npos || last_word != std::string::npos) {
+          return only_mapping(line.substr(0, std::min(end, last_word)));
+        }
+        ask = 1;
+      } else if (end != std::string::npos) {
+        line.erase(0, end + 1);
+      }
+    }
   }
 
   // Bits 63 (present) and 62 (swapped) of each page's word; frame numbers, which need privileges, are not used.

@@ -56,7 +56,9 @@ class fake_kernel : public platform::page_calls {
   std::size_t mbind_calls = 0;
   std::size_t move_calls = 0;
   std::size_t moved_addresses = 0;
-  std::vector<int> copied_by;  ///< nodes of the threads that restored
+  std::size_t mappings_reads = 0;   ///< of smaps
+  std::size_t numa_maps_reads = 0;  ///< of numa_maps
+  std::vector<int> copied_by;       ///< nodes of the threads that restored
 
   [[nodiscard]] std::byte* bytes() const { return reinterpret_cast<std::byte*>(first); }
   [[nodiscard]] std::vector<int> nodes() const {
@@ -144,6 +146,7 @@ class fake_kernel : public platform::page_calls {
   }
 
   std::vector<platform::mapping> mappings(address_range range) override {
+    ++mappings_reads;
     std::vector<platform::mapping> result;
     for (const auto& [from, to] : stretches()) {
       platform::mapping m = kind;
@@ -154,6 +157,7 @@ class fake_kernel : public platform::page_calls {
     return result;
   }
   std::optional<std::vector<platform::numa_mapping>> numa_maps(address_range) override {
+    ++numa_maps_reads;
     std::vector<platform::numa_mapping> result;
     for (const auto& [from, to] : stretches()) {
       platform::numa_mapping m{first + from * page, {}};
@@ -166,6 +170,11 @@ class fake_kernel : public platform::page_calls {
       result.push_back(m);
     }
     return result;
+  }
+  std::optional<platform::numa_mapping> numa_mapping_at(address at) override {
+    const auto listing = numa_maps({});
+    const auto found = std::find_if(listing->begin(), listing->end(), [&](const auto& m) { return m.first == at; });
+    return found == listing->end() ? std::nullopt : std::optional(*found);
   }
   std::optional<std::vector<bool>> contents(address_range range) override {
     std::vector<bool> result;

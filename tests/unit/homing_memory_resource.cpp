@@ -377,4 +377,29 @@ TEST(memory_resource, in_a_sandbox_threads_of_the_home_touch_the_pages) {
   });
 }
 
+// Their fresh regions touch, and the kernel would make one mapping of them.
+TEST(memory_resource, in_a_sandbox_regions_of_several_threads_are_counted_apart) {
+  if (!two_node_claim::is_possible()) GTEST_SKIP() << "needs one node, and CPUs 0 and 1";
+  in_sandbox(docker, [](int) {
+    constexpr std::size_t bytes = std::size_t{2} << 20;
+    const two_node_claim claim;
+    domain_resource here(domain(0), {.when_full = on_full::fail});
+    std::vector<std::vector<void*>> blocks(4);
+    std::vector<std::thread> threads;
+    for (auto& mine : blocks) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 8; ++i) EXPECT_NO_THROW(mine.push_back(here.allocate(bytes)));
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    for (const auto& mine : blocks) {
+      for (void* const block : mine) {
+        EXPECT_EQ(list({block, bytes}).on.size(), 0U) << "no mapping begins there: they are one again";
+        EXPECT_EQ(where({block, bytes}).on(node_id{0}), bytes / page_bytes());
+        here.deallocate(block, bytes);
+      }
+    }
+  });
+}
+
 }  // namespace

@@ -28,7 +28,7 @@ bool kernel_places() {
 
 domain_set everywhere() { return domain_set::all(); }
 
-// Half touched, placed by a way, checked, released, checked again.
+// Touched, placed by a way, checked, released, checked again.
 void expect_placed(std::span<unsigned char> bytes, std::size_t whole_pages, const char* what) {
   SCOPED_TRACE(what);
   fill(bytes);
@@ -65,6 +65,14 @@ TEST(placement, takes_memory_of_every_kind) {
   const own_memory copy_on_write(20, MAP_PRIVATE, file);
   expect_placed(copy_on_write.span(), 20, "private mapping of a file");
   ::close(file);
+  const std::string path = ::testing::TempDir() + "homing_placed_" + std::to_string(::getpid());
+  const int on_disk = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ASSERT_GE(on_disk, 0);
+  ::unlink(path.c_str());
+  ASSERT_EQ(::ftruncate(on_disk, static_cast<off_t>(20 * page)), 0);
+  const own_memory shared_file(20, MAP_SHARED, on_disk);
+  expect_placed(shared_file.span(), 20, "shared mapping of a file");
+  ::close(on_disk);
   const std::unique_ptr<unsigned char, decltype(&std::free)> aligned(
       static_cast<unsigned char*>(std::aligned_alloc(page, 20 * page)), &std::free);
   expect_placed({aligned.get(), 20 * page}, 20, "aligned");

@@ -330,6 +330,33 @@ TEST(placer, holes_and_read_only_files_are_told_before_anything_is_done) {
   expect_adds_up(report);
 }
 
+TEST(placer, a_shared_files_pages_to_come_ignore_the_policy) {
+  for (const on_refusal refusal : {on_refusal::degrade, on_refusal::fail}) {
+    kernel_of file(16, 10);
+    file.kind.name = "/a/file";
+    file.kind.shared = true;
+    const auto [report, ok, held] = place(file, blocks(16), {.refusal = refusal});
+    EXPECT_EQ(ok, refusal == on_refusal::degrade);
+    EXPECT_EQ(report.placed, 10U) << "those that are there are moved";
+    EXPECT_EQ(report.later, 0U);
+    EXPECT_EQ(refused(report, refusal_cause::not_touched, 0), 6U) << report.describe();
+    expect_adds_up(report);
+    for (const auto& p : file.pages) {
+      EXPECT_EQ(p.mode == platform::policy_mode::system_default, !ok) << "held by the caller, or taken back";
+    }
+  }
+  kernel_of tmpfs(16, 10);
+  tmpfs.kind.name = "/run/file";
+  tmpfs.kind.shared = tmpfs.kind.on_tmpfs = true;
+  EXPECT_EQ(place(tmpfs, blocks(16)).report.later, 6U);
+  for (const char* name : {"/memfd:x (deleted)", "/dev/shm/window"}) {  // an MPI window, for example
+    kernel_of memory(16, 10);
+    memory.kind.name = name;
+    memory.kind.shared = true;
+    EXPECT_EQ(place(memory, blocks(16)).report.later, 6U) << name;
+  }
+}
+
 TEST(placer, strict_binds_and_preferred_prefers) {
   kernel_of k(4, 0);
   static_cast<void>(place(k, blocks(4), {.strength = binding::strict}));
@@ -355,6 +382,7 @@ TEST(placer, an_empty_range_is_nothing) {
   const auto [report, ok, held] = place(k, blocks(0));
   EXPECT_TRUE(ok && report.complete());
   EXPECT_EQ(report.asked, 0U);
+  EXPECT_EQ(report.describe(), "no whole page in the range has a home: nothing to place");
   EXPECT_EQ(k.mbind_calls, 0U);
 }
 

@@ -296,6 +296,30 @@ TEST(refused_memory, where_the_kernel_does_not_tell_the_listing_does) {
   give_back(strict, b);
 }
 
+TEST(refused_memory, each_region_is_asked_for_by_itself) {
+  fake_memory fake(64);
+  fake.mbind_errno = fake.move_errno = EPERM;  // Docker
+  set_of strict(fake, on_node_1(), {.when_full = on_full::fail});
+  std::vector<block> blocks;
+  for (int i = 0; i < 10; ++i) blocks.push_back(take(strict, std::size_t{2} << 20, 8, 1));
+  EXPECT_EQ(fake.numa_maps_reads, 10U) << "one line each, whatever was there before";
+  EXPECT_EQ(fake.mappings_reads, 0U) << "smaps walks all pages of the process";
+  for (const auto& p : fake.pages) ASSERT_FALSE(p.marked) << "undone";
+  for (const block& b : blocks) {
+    EXPECT_EQ(fake.state_of(b.data + b.bytes - 1).node, 1);
+    give_back(strict, b);
+  }
+}
+
+TEST(refused_memory, one_page_elsewhere_shows_in_the_listing) {
+  fake_memory fake(16);
+  fake.mbind_errno = fake.move_errno = EPERM;
+  fake.free_on_1 = region_bytes / fake_memory::page - 1;  // the last page comes from elsewhere
+  set_of strict(fake, on_node_1(), {.when_full = on_full::fail});
+  EXPECT_THROW(static_cast<void>(strict.allocate(10, 8)), std::bad_alloc);
+  EXPECT_EQ(fake.mapped_bytes(), 0U);
+}
+
 // --- programmer's errors -------------------------------------------------------------------------------
 
 TEST(block_pool, a_wrong_block_is_the_programmers) {
