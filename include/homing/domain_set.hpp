@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace homing {
 
@@ -47,6 +49,8 @@ class HOMING_API domain_set {
   detail::shared_table members_;  // empty: 0..count_-1
 };
 
+struct weights_or_error;
+
 /// How much each member of a domain_set gets, relative to the others: one figure a member, in its order. Zero is
 /// allowed: that member gets nothing. Whole numbers up to 2^32 are kept exactly; others are kept to 32 bits.
 ///
@@ -54,20 +58,32 @@ class HOMING_API domain_set {
 /// number, no figure, and figures that are all zero.
 class HOMING_API weights {
  public:
-  /// Given figures: shares, or the bandwidth of each domain's memory as `homing bandwidth` measured it.
+  /// Given figures: any shares.
   weights(std::initializer_list<double> figures);
   explicit weights(std::span<const double> figures);
   /// The CPUs of each member that this process may use.
   [[nodiscard]] static weights by_cpus(const topology::snapshot& machine, const domain_set& over);
   /// The bandwidth that firmware reports of each member's memory, seen from the member; nothing where any is unknown.
+  /// Members whose memory is the same node's share its bandwidth evenly.
   [[nodiscard]] static std::optional<weights> by_reported_bandwidth(const topology::snapshot& machine,
                                                                     const domain_set& over);
+  /// The bandwidth that each member's CPUs were measured to get from its memory: `file` is what
+  /// `homing bandwidth --csv` wrote on this machine, of which the medians of `kernel` count. Shared as above.
+  [[nodiscard]] static weights_or_error by_measured_bandwidth(const topology::snapshot& machine, const domain_set& over,
+                                                              const std::string& file,
+                                                              std::string_view kernel = "triad");
 
   /// At most 2^32 each, never all zero.
   [[nodiscard]] std::span<const std::uint64_t> values() const noexcept { return table_.values(); }
 
  private:
   detail::shared_table table_;
+};
+
+/// What a file of figures came to.
+struct [[nodiscard]] weights_or_error {
+  std::optional<weights> value{};
+  std::string error{};  ///< empty, or in one line what is wrong with the file, and what to do
 };
 
 }  // namespace homing

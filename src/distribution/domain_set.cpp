@@ -65,15 +65,4 @@ weights weights::by_cpus(const topology::snapshot& machine, const domain_set& ov
   return weights(figures);
 }
 
-std::optional<weights> weights::by_reported_bandwidth(const topology::snapshot& machine, const domain_set& over) {
-  std::vector<double> figures;
-  for (std::uint32_t i = 0; i < over.size(); ++i) {
-    const auto figure =
-        machine.attribute(topology::memory_attribute::bandwidth_mib_per_s, over[i], machine.at(over[i]).memory_node);
-    if (!figure || *figure == 0) return std::nullopt;
-    figures.push_back(static_cast<double>(*figure));
-  }
-  return weights(figures);
-}
-
 }  // namespace homing
