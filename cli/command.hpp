@@ -29,6 +29,8 @@ struct subcommand {
   const char* name;
   const char* purpose;  ///< one line
   int (*call)(const arguments&);
+  /// Answers for the machine that the environment names: a variable that was refused is a failure, whatever was shown.
+  bool needs_valid_variables = false;
 };
 /// All of them, in the order of the help: cli/main.cpp.
 [[nodiscard]] std::span<const subcommand> subcommands();

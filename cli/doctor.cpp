@@ -97,7 +97,7 @@ int doctor_command(const arguments& args) {
              "  homing doctor --json | jq '.findings[] | select(.status != \"ok\")'\n"
              "  mpirun -np 2 homing doctor --strict",
              "  0    examined, whatever was found\n"
-             "  1    with --strict: a finding is warn or bad; or it failed\n"
+             "  1    with --strict: a finding is warn or bad; or a variable was not valid, or it failed\n"
              "  2    wrong usage\n");
   int result = exit_ok;
   if (!parse(app, args, exit_usage, result)) return result;

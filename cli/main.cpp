@@ -5,15 +5,16 @@
 #include <homing/version.hpp>
 
 #include "command.hpp"
+#include "platform/env.hpp"
 
 namespace homing::cli {
 namespace {
 
 constexpr subcommand table[] = {
-    {"topology", "show the domains, CPUs, distances and limits of this machine", topology_command},
-    {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command},
-    {"latency", "measure latency between CPU nodes and memory nodes, idle and under load", latency_command},
-    {"doctor", "say what here helps or hurts, and what to do about it", doctor_command},
+    {"topology", "show the domains, CPUs, distances and limits of this machine", topology_command, true},
+    {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command, true},
+    {"latency", "measure latency between CPU nodes and memory nodes, idle and under load", latency_command, true},
+    {"doctor", "say what here helps or hurts, and what to do about it", doctor_command, true},
     {"where", "show on which nodes a program's pages are, and in which domains its threads", where_command},
     {"run", "run a program on Homing's libtbb.so.12", run_command},
     {"completions", "print the completions of a shell", completions_command},
@@ -55,7 +56,9 @@ int dispatch(int count, char** words) {
     return exit_usage;
   }
   for (const subcommand& s : table) {
-    if (first == s.name) return s.call(rest);
+    if (first != s.name) continue;
+    const int result = s.call(rest);
+    return result == exit_ok && s.needs_valid_variables && platform::has_refused_env() ? exit_failure : result;
   }
   return external_command(first, rest);
 }

@@ -45,8 +45,9 @@ measure::page_wish wish_named(const std::string& name) {
 }  // namespace
 
 void add_measure_options(CLI::App& app, measure_options& options, const std::string& what_size) {
-  app.add_option("--nodes", options.nodes,
-                 "these nodes' CPUs and memory only, as numactl writes them:\n0-3  0,2  +0  !2  all (default)")
+  app.add_option(
+         "--nodes", options.nodes,
+         "these nodes' CPUs and memory only, as numactl writes them:\n0-3  0,2  +0  !2  netdev:eth0  all (default)")
       ->take_last()
       ->type_name("LIST");
   add_parsed(

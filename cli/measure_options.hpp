@@ -13,7 +13,7 @@
 namespace homing::cli {
 
 struct measure_options {
-  std::string nodes{};
+  std::string nodes = "all";
   std::optional<std::uint64_t> bytes{};
   std::optional<unsigned> threads{};
   unsigned repeat = 0;

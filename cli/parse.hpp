@@ -10,7 +10,7 @@ namespace homing::cli {
 /// What the exit codes of most subcommands mean.
 inline constexpr const char* usual_exit_codes =
     "  0    done\n"
-    "  1    it failed; one line on stderr says why\n"
+    "  1    it failed, or a variable was not valid; one line on stderr says why\n"
     "  2    wrong usage\n";
 
 /// Parses `args`. Returns true if the command shall go on; otherwise `result` is the exit code:

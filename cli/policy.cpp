@@ -8,7 +8,7 @@
 #include <climits>
 #include <cstring>
 
-#include "node_list.hpp"
+#include "nodes/node_list.hpp"
 #include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
 #include "platform/kernel_limits.hpp"

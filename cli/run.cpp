@@ -136,6 +136,23 @@ std::optional<std::string> prepare_trace(std::string path) {
   return std::nullopt;
 }
 
+// A report's file holds a line a process: those of an earlier run would be counted too.
+std::optional<std::string> prepare_report(std::string path) {
+  path = fs::absolute(path).string();
+  std::error_code error;
+  const bool is_new = !fs::exists(path, error);
+  if (!is_new && !fs::is_regular_file(path, error)) {
+    if (fs::is_directory(path, error)) return "--report=" + path + ": is not a file";
+  } else {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) return "--report=" + path + ": " + std::strerror(errno);
+    std::fclose(file);
+    if (is_new) fs::remove(path, error);
+  }
+  set("HOMING_REPORT", path);
+  return std::nullopt;
+}
+
 // What does not go together, and what is no number.
 std::optional<std::string> contradiction(const run_options& options, bool report) {
   if (options.tbb == "stock") {
@@ -170,8 +187,7 @@ std::string shown(const run_report& report, const run_options& options) {
 }
 
 // Runs the program with its report in a file of ours, and shows it afterwards.
-int run_with_report(const arguments& program, const run_options& options) {
-  output_file picture(options.svg);
+int run_with_report(const arguments& program, const run_options& options, output_file& picture) {
   std::string name = (fs::temp_directory_path() / "homing-report-XXXXXX").string();
   const int file = ::mkstemp(name.data());
   if (file < 0) throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno));
@@ -271,6 +287,9 @@ int run(const arguments& args) {
   // What may fail comes first: a warning is for a program that will be started.
   auto error = contradiction(options, report);
   if (!error) error = prepare_trace(options.trace);
+  const bool to_file = report && options.report != "true" && options.report != "stderr";
+  if (!error && to_file) error = prepare_report(options.report);
+  output_file picture(error ? "" : options.svg);
   if (!error) error = apply(options.policy);
   if (!error) error = prepare(options, program.front());
   if (error) {
@@ -278,13 +297,8 @@ int run(const arguments& args) {
     return exit_run_failed;
   }
   if (!report) return become(program);
-  if (options.report == "true") return run_with_report(program, options);
-  if (options.report != "stderr") {
-    options.report = fs::absolute(options.report).string();
-    // Each process adds its line; those of an earlier run would be counted too.
-    if (fs::is_regular_file(options.report)) fs::resize_file(options.report, 0);
-  }
-  set("HOMING_REPORT", options.report);
+  if (options.report == "true") return run_with_report(program, options, picture);
+  if (!to_file) set("HOMING_REPORT", options.report);
   return become(program);
 }
 

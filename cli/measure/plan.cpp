@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "measure/node_list.hpp"
 #include "measure/units.hpp"
+#include "nodes/node_list.hpp"
 #include "platform/caches.hpp"
 #include "platform/cgroup.hpp"
 #include "platform/node_memory.hpp"
@@ -110,6 +110,15 @@ void note(plan& p) {
   }
 }
 
+// Nodes with CPUs or memory for this process.
+platform::node_set usable_nodes(const topology::snapshot& machine) {
+  platform::node_set usable;
+  for (const topology::node_info& n : machine.nodes()) {
+    if (n.memory == topology::node_memory::usable || !n.cpus.empty()) usable.add(n.id);
+  }
+  return usable;
+}
+
 }  // namespace
 
 std::size_t plan::place_of(node_index memory) const {
@@ -123,14 +132,18 @@ const memory_node& plan::memory(node_index node) const { return memory_nodes[pla
 plan make_plan(const std::string& nodes, std::optional<unsigned> threads) {
   plan p{
       .machine = topology::current(), .cpu_nodes = {}, .memory_nodes = {}, .available = {}, .notes = {}, .error = {}};
-  const auto chosen = parse_nodes(nodes.empty() ? "all" : nodes, p.machine);
+  const cli::node_list chosen = cli::parse_nodes(nodes, usable_nodes(p.machine));
   if (!chosen.error.empty()) {
-    p.error = "--nodes " + nodes + ": " + chosen.error;
+    p.error = "--nodes: " + chosen.error;
     return p;
   }
-  choose_memory(p, chosen.value);
-  choose_cpus(p, chosen.value, threads);
-  const std::string subject = nodes.empty() ? "this machine" : "--nodes " + nodes;
+  std::vector<node_index> named;
+  for (const topology::node_info& n : p.machine.nodes()) {
+    if (chosen.nodes.contains(n.id)) named.push_back(n.index);
+  }
+  choose_memory(p, named);
+  choose_cpus(p, named, threads);
+  const std::string subject = nodes == "all" ? "this machine" : "--nodes " + nodes;
   if (p.error.empty() && p.cpu_nodes.empty()) p.error = subject + ": no CPU that this process may use";
   if (p.error.empty() && p.memory_nodes.empty()) p.error = subject + ": no memory that this process may use";
   if (!p.error.empty()) return p;

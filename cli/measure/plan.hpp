@@ -40,8 +40,8 @@ struct plan {
   [[nodiscard]] std::size_t place_of(node_index memory) const;
 };
 
-/// `nodes`: numactl's syntax, all if empty. `threads`: of each CPU node; none: all its CPUs, or fewer by the CPU quota.
-/// Errors: bad input in plan::error, with the option's name. Threads: any.
+/// `nodes`: as cli::parse_nodes reads them, for example "all". `threads`: of each CPU node; none: all its CPUs, or
+/// fewer by the CPU quota. Errors: bad input in plan::error, with the option's name. Threads: any.
 [[nodiscard]] plan make_plan(const std::string& nodes, std::optional<unsigned> threads);
 
 /// A line-of-cache multiple that is at least `factor` times the caches, or what is assumed where they are unknown.

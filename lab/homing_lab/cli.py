@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
@@ -247,22 +248,29 @@ def shell(
     raise typer.Exit(report.outcome.status)
 
 
+MACHINE_COLUMNS = ("name", "title", "nodes", "cpus", "memory_mib")
+
+
 @app.command("list")
-def list_machines(as_json: Json = False) -> None:
+def list_machines(
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="a line a machine")] = False,
+) -> None:
     """List the machines."""
+    if as_json and as_csv:
+        raise UsageError("list: --json excludes --csv")
     machines = [machine_file.load(name) for name in machine_file.names()]
+    rows = [
+        dict(zip(MACHINE_COLUMNS, (m.name, m.title, len(m.nodes), m.cpu_count, m.memory_mib)))
+        for m in machines
+    ]
     if as_json:
-        rows = [
-            {
-                "name": m.name,
-                "title": m.title,
-                "nodes": len(m.nodes),
-                "cpus": m.cpu_count,
-                "memory_mib": m.memory_mib,
-            }
-            for m in machines
-        ]
         print(json.dumps(rows, indent=1))
+        return
+    if as_csv:
+        table = csv.DictWriter(sys.stdout, MACHINE_COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
         return
     for machine in machines:
         nodes, cpus = len(machine.nodes), machine.cpu_count

@@ -32,13 +32,15 @@ class short_text {
   std::size_t length_ = 0;
 };
 
-// True the first time that it is called with `name`. The table holds all variables that we have
-// several times over; were it full, a message would repeat, which is the lesser evil.
+// The variables refused so far. The table holds all that we have several times over; were it full, a message would
+// repeat, which is the lesser evil.
+std::mutex refused_lock;
+char refused_names[32][48];
+
+// True the first time that it is called with `name`.
 bool first_refusal(const char* name) noexcept {
-  static std::mutex lock;
-  static char known[32][48];
-  const std::scoped_lock guard(lock);
-  for (auto& entry : known) {
+  const std::scoped_lock guard(refused_lock);
+  for (auto& entry : refused_names) {
     if (entry[0] == '\0') {
       std::strncpy(entry, name, sizeof(entry) - 1);
       return true;
@@ -95,6 +97,11 @@ std::optional<std::string_view> env(const char* name) noexcept {
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept {
   if (!first_refusal(name)) return;
   warn("%s=%s is not valid: expected %s; using %s", name, printable(value).c_str(), expected, used);
+}
+
+bool has_refused_env() noexcept {
+  const std::scoped_lock guard(refused_lock);
+  return refused_names[0][0] != '\0';
 }
 
 std::size_t detail::choose(const char* name, const std::string_view* names, std::size_t count,

@@ -35,6 +35,9 @@ class printable {
 /// Says, once for each variable: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept;
 
+/// Whether any variable of this process was refused so far. Threads: any.
+[[nodiscard]] bool has_refused_env() noexcept;
+
 /// The names and meanings that a variable may have, in the order in which to tell them.
 template <class E>
 using env_choices = std::initializer_list<std::pair<std::string_view, E>>;

@@ -69,14 +69,19 @@ std::string problem_of(source::origin from, const std::string& text) {
   return "";
 }
 
-// Loads a topology, or says why hwloc can't.
-std::string load(hwloc_topology_t topology, source::origin from, const std::string& text, source::figures figures) {
+// Names a description, or says why hwloc does not take it.
+std::string describe(hwloc_topology_t topology, source::origin from, const std::string& text) {
   if (from == source::origin::synthetic && hwloc_topology_set_synthetic(topology, text.c_str()) != 0) {
     return "not a synthetic description";
   }
   if (from == source::origin::xml && hwloc_topology_set_xml(topology, text.c_str()) != 0) {
     return "not an hwloc XML file";
   }
+  return "";
+}
+
+// Loads a topology, or says why hwloc can't.
+std::string load(hwloc_topology_t topology, source::origin from, source::figures figures) {
   // No devices: hwloc's defaults leave them out, and their discovery takes longer than all the rest.
   // Levels that we don't keep stay in: a node below a level that is left out loses its CPUs.
   // The x86 component binds this thread to every CPU in turn, to learn what Linux has told already.
@@ -231,7 +236,11 @@ facts_result read_facts(source::origin from, const std::string& text, source::fi
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {{}, errno_text("hwloc can't start"), refused_by::hwloc};
   const topology_handle topology(raw);
-  if (auto error = load(raw, from, text, figures); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  if (auto error = describe(raw, from, text); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  if (auto error = load(raw, from, figures); !error.empty()) {
+    // A broken file, which hwloc had taken before it read it: it would do the same in place of the real machine.
+    return {{}, std::move(error), from == source::origin::xml ? refused_by::homing : refused_by::hwloc};
+  }
   facts_result result{flatten(raw, from)};
   if (figures == source::figures::all) result.value.attributes = read_attributes(raw, result.value.nodes);
   if (result.value.cpus.empty() || result.value.nodes.empty()) {

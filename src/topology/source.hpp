@@ -40,8 +40,8 @@ struct source {
   figures wanted = figures::none;
 };
 
-/// Who could not use a description. hwloc obeys its own variables whenever it reads the real
-/// machine, so what only we refuse would come back then.
+/// Who could not use a description. hwloc obeys its own variables whenever it reads the real machine, so what only we
+/// refuse, and a broken file, would come back then: those are refused by `homing`.
 enum class refused_by { nobody, hwloc, homing };
 
 struct [[nodiscard]] read_result {

@@ -24,9 +24,9 @@ def refuses(subcommand, *own):
     cases = [(["--size", value], f"--size {value}: ") for value in ("x", "-1M", "1Q", "0", "100", "2000T")]
     cases += [(["--threads", value], f"--threads {value}: ") for value in ("0", "x", "-1", "1.5", "60000", "99999999999")]
     cases += [(["--repeat", value], f"--repeat {value}: ") for value in ("0", "x", "1001")]
-    cases += [(["--nodes", value], f"--nodes {value}: ") for value in ("x", "7777", "1-0", "0-", "+99", "0,,0")]
+    cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("", "x", "7777", "1-0", "0-", "+99", "0,,0")]
     cases += [(["--pages", "giant"], "giant"), (["--json", "--csv"], "--csv"), (["stray"], "stray"),
-              (["--nothing"], "--nothing"), (["--size"], "--size"), (["--svg"], "--svg"), (["--nodes", "!0"], "no node")]
+              (["--nothing"], "--nothing"), (["--size"], "--size"), (["--svg"], "--svg"), (["--nodes", "!0"], "leaves no node")]
     for words, told in [*cases, *own]:
         seen = homing(subcommand, *words, env={"HOMING_TOPOLOGY": "node:1 core:2 pu:1"})
         check(seen.code == 2 and seen.out == "" and seen.err.count("\n") == 1 and told in seen.err and "--help" in seen.err,

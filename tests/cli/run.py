@@ -261,7 +261,8 @@ def policies(folder):
                   [f"--membind=!{','.join(map(str, usable))}"], ["--threads", "0"], ["--threads", "x"], ["--threads", "65537"],
                   ["--tbb=stock", "--threads", "2"], ["--tbb=stock", "--trace", "x"], ["--stock-library", "x"],
                   ["--tbb=stock", "--stock-library", folder / "none/libtbb.so.12"], ["--tbb=stock", "--stock-library", "/bin/sh"],
-                  ["--trace", folder / "none/x.json"], ["--trace", folder], ["--json", "--csv"]):
+                  ["--trace", folder / "none/x.json"], ["--trace", folder], ["--json", "--csv"],
+                  [f"--report={folder}/none/x.json"], [f"--report={folder}"], ["--svg", folder / "none/x.svg"]):
         seen = homing("run", *words, "--", sys.executable, "-c", "print('started')")
         check(seen.code == 125 and seen.out == "" and seen.err.count("\n") == 1 and seen.err.startswith("homing: "),
               f"refused before the program starts: {' '.join(map(str, words))}", seen)

@@ -39,8 +39,8 @@ def variables_and_options(_):
     seen = json.loads(homing("topology", "--json", "--domain", "l3", "--topology", FIXTURES / "l3_groups.xml").out)
     check(len(seen["domains"]) == 4 and seen["kind"] == "l3", "--domain", seen)
     seen = homing("topology", env={"HOMING_TOPOLOGY": "nonsense"})
-    check(seen.code == 0 and seen.err.count("\n") == 1 and "HOMING_TOPOLOGY=nonsense is not valid" in seen.err
-          and seen.out.startswith("machine:"), "a bad variable is one line, and the real machine", seen)
+    check(seen.code == 1 and seen.err.count("\n") == 1 and "HOMING_TOPOLOGY=nonsense is not valid" in seen.err
+          and seen.out.startswith("machine:"), "a bad variable is one line, the real machine, and no success", seen)
 
 
 def nodes_and_memory(_):
@@ -69,7 +69,7 @@ def thread_limit(_):
         check(seen["threads"] == 1 and seen["limits"]["thread_limit"] == 1 and seen["usable_cpus"] >= 1, "HOMING_THREADS bounds", seen)
     for value in ("0", "-1", "many", "65537", "1 "):
         seen = homing("topology", "--json", env={"HOMING_THREADS": value})
-        check(seen.code == 0 and seen.err.count("\n") == 1 and "no limit" in seen.err
+        check(seen.code == 1 and seen.err.count("\n") == 1 and "no limit" in seen.err
               and json.loads(seen.out)["limits"]["thread_limit"] is None, f"HOMING_THREADS={value!r} is refused", seen)
 
 
@@ -121,6 +121,11 @@ def bad_input(folder):
     for value in ("nonsense", "node:100000 core:100000 pu:1", folder / "broken.xml", folder / "none.xml", folder):
         seen = homing("topology", "--topology", value)
         check(seen.code == 1 and seen.out == "" and seen.err.startswith("homing: --topology"), f"refused: {value}", seen)
+    for variable in ("HOMING_TOPOLOGY", "HWLOC_XMLFILE"):
+        for value in (folder / "broken.xml", folder / "none.xml"):
+            seen = homing("topology", "--json", env={variable: str(value)})
+            check(seen.code == 1 and seen.err.count("\n") == 1 and f"{variable}={value}"[:100] in seen.err
+                  and not json.loads(seen.out)["virtual"], f"{variable}: {value}", seen)
     for words in (["--json", "--csv"], ["--domain", "planet"], ["--nothing"], ["stray"], ["--topology"]):
         seen = homing("topology", *words)
         check(seen.code == 2 and seen.out == "" and "--help" in seen.err, f"wrong usage: {' '.join(words)}", seen)

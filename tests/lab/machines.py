@@ -2,6 +2,8 @@
 """Property: each machine file says where its figures are from, and list, show and export tell what it says; a file that is
 wrong is refused in one line that names the key. Method: all files of lab/machines, and copies with one mistake each."""
 
+import csv
+import io
 import json
 import os
 import subprocess
@@ -49,6 +51,9 @@ def every_figure_has_a_source(_):
 def list_and_show(folder):
     listed = json.loads(lab("list", "--json").out)
     check([m["name"] for m in listed] == [file.stem for file in FILES], "list names every file", listed)
+    table = list(csv.DictReader(io.StringIO(lab("list", "--csv").out)))
+    check(table == [{key: str(value) for key, value in m.items()} for m in listed], "and as a table", table)
+    check(lab("list", "--csv", "--json").code == 2, "one of the two")
     text = lab("list").out
     check(all(file.stem in text for file in FILES), "as text, too", text)
     for file in FILES:

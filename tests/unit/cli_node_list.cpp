@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "node_list.hpp"
+#include "nodes/node_list.hpp"
 #include "unit/file_tree.hpp"
 
 namespace {

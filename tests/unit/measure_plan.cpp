@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "measure/bandwidth_run.hpp"
-#include "measure/node_list.hpp"
 #include "measure/plan.hpp"
 #include "topology/snapshot.hpp"
 #include "topology/source.hpp"
@@ -27,43 +26,9 @@ topology::snapshot made_up(const std::string& text) {
   return topology::make_snapshot(machine.value);
 }
 
-std::vector<int> ids(const topology::snapshot& machine, const std::string& text) {
-  const auto nodes = parse_nodes(text, machine);
-  EXPECT_EQ(nodes.error, "") << text;
-  std::vector<int> result;
-  for (const node_index n : nodes.value) result.push_back(to_number(machine.at(n).id));
-  return result;
-}
-
-TEST(node_list, is_numactls) {
-  const auto machine = made_up(fixture_path("unequal"));  // nodes 0, 2 and 5
-  using list = std::vector<int>;
-  EXPECT_EQ(ids(machine, "all"), (list{0, 2, 5}));
-  EXPECT_EQ(ids(machine, "5,0"), (list{0, 5}));
-  EXPECT_EQ(ids(machine, "0,0"), (list{0}));
-  EXPECT_EQ(ids(machine, "!2"), (list{0, 5}));
-  EXPECT_EQ(ids(machine, "+1"), (list{2}));
-  EXPECT_EQ(ids(machine, "+0-1"), (list{0, 2}));
-  EXPECT_EQ(ids(machine, "!+0"), (list{2, 5}));
-}
-
-TEST(node_list, names_what_is_wrong) {
-  const auto machine = made_up(fixture_path("unequal"));
-  EXPECT_EQ(parse_nodes("3", machine).error, "there is no node 3; this machine has: 0, 2, 5");
-  EXPECT_EQ(parse_nodes("0-5", machine).error, "there is no node 1; this machine has: 0, 2, 5");
-  EXPECT_EQ(parse_nodes("+3", machine).error, "there is no node +3: this process may use 3");
-  EXPECT_EQ(parse_nodes("5-0", machine).error, "the range 5-0 runs backwards");
-  EXPECT_EQ(parse_nodes("!0,2,5", machine).error, "no node is left");
-  EXPECT_NE(parse_nodes("0-2147483647", machine).error, "");
-  for (const char* text :
-       {"", "x", "0,", ",0", "0-", "-1", "0x1", "0 ", "!", "+", "!!0", "99999999999", "al", "0-1-2"}) {
-    EXPECT_TRUE(parse_nodes(text, machine).error.starts_with("not a list of nodes")) << text;
-  }
-}
-
 class on_made_up_machine : public ::testing::Test {
  protected:
-  static plan plan_of(const std::string& machine, const std::string& nodes = "") {
+  static plan plan_of(const std::string& machine, const std::string& nodes = "all") {
     topology::set_current(made_up(machine));
     return make_plan(nodes, std::nullopt);
   }
@@ -76,6 +41,23 @@ class on_made_up_machine : public ::testing::Test {
   }
   const bandwidth_wishes wishes{{kernel::triad}, 1, page_wish::system, std::nullopt};
 };
+
+TEST_F(on_made_up_machine, nodes_are_chosen_as_numactl_writes_them) {
+  const auto ids = [](const std::string& nodes) {
+    const plan p = plan_of(fixture_path("unequal"), nodes);  // nodes 0, 2 and 5
+    EXPECT_EQ(p.error, "") << nodes;
+    std::vector<int> result;
+    for (const memory_node& m : p.memory_nodes) result.push_back(to_number(m.id));
+    return result;
+  };
+  using list = std::vector<int>;
+  EXPECT_EQ(ids("all"), (list{0, 2, 5}));
+  EXPECT_EQ(ids("5,0"), (list{0, 5}));
+  EXPECT_EQ(ids("+0-1"), (list{0, 2}));
+  EXPECT_EQ(ids("!+0"), (list{2, 5}));
+  EXPECT_EQ(make_plan("", std::nullopt).error,
+            "--nodes: '' is not a list of nodes such as 0-1,3 or all, !0, +0, same, netdev:eth0 (nodes here: 0,2,5)");
+}
 
 TEST_F(on_made_up_machine, every_pair_and_every_pattern_is_measured_once) {
   plan p = plan_of("node:3 core:2 pu:1");
@@ -135,8 +117,9 @@ TEST_F(on_made_up_machine, chosen_nodes_without_memory_or_cpus_are_refused) {
     const plan p = make_plan(std::to_string(to_number(m.id)), std::nullopt);
     EXPECT_NE(p.error.find("no CPU that this process may use"), std::string::npos) << p.error;
   }
-  EXPECT_NE(make_plan("77", std::nullopt).error.find("--nodes 77: there is no node 77"), std::string::npos);
-  EXPECT_NE(make_plan("", 60000).error.find("--threads 60000: node"), std::string::npos);
+  EXPECT_NE(make_plan("77", std::nullopt).error.find("--nodes: '77' names node 77, which does not exist"),
+            std::string::npos);
+  EXPECT_NE(make_plan("all", 60000).error.find("--threads 60000: node"), std::string::npos);
 }
 
 TEST_F(on_made_up_machine, arrays_are_four_times_the_caches_and_at_most_what_fits) {

@@ -94,6 +94,7 @@ TEST(env, refused_once_however_many_threads_ask) {
     for (auto& thread : threads) thread.join();
   });
   EXPECT_EQ(said, "homing: HOMING_T_THREADS=bad is not valid: expected 0 or 1; using 0\n");
+  EXPECT_TRUE(has_refused_env());
 }
 
 TEST(warn, is_one_line_cut_at_a_kibibyte_and_keeps_errno) {

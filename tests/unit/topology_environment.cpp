@@ -2,8 +2,12 @@
 /// Method: child processes with a changed environment, judged by exit code and stderr.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <initializer_list>
+#include <string>
 #include <utility>
+
+#include <unistd.h>
 
 #include "topology/environment.hpp"
 #include "unit/topology_fixture.hpp"
@@ -75,6 +79,20 @@ TEST_F(environment, the_next_variable_stands_in_for_a_bad_one) {
 TEST_F(environment, a_machine_too_large_for_us_does_not_come_back_through_hwloc) {
   expect({{"HWLOC_SYNTHETIC", "node:1000 core:1000 pu:1"}},
          "homing: HWLOC_SYNTHETIC=.*more than 65536 CPUs.*one domain.*\n", "real 1 domains .*");
+}
+
+TEST_F(environment, nor_does_a_broken_file) {
+  const std::string path = ::testing::TempDir() + "homing_broken_" + std::to_string(::getpid()) + ".xml";
+  for (const char* text : {"<topology", "no XML", ""}) {
+    std::ofstream(path) << text;
+    expect({{"HWLOC_XMLFILE", path}},
+           "homing: HWLOC_XMLFILE=.* is not valid: expected an hwloc XML file .*; using one domain[^\n]*\n",
+           "real 1 domains .*");
+    expect({{"HOMING_TOPOLOGY", path}},
+           "homing: HOMING_TOPOLOGY=.* is not valid: expected an hwloc XML file .*; using the real machine\n",
+           "real .*");
+  }
+  std::remove(path.c_str());
 }
 
 TEST_F(environment, values_are_made_fit_to_print) {

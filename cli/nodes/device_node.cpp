@@ -1,4 +1,4 @@
-#include "device_node.hpp"
+#include "nodes/device_node.hpp"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

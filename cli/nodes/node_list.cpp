@@ -1,8 +1,8 @@
-#include "node_list.hpp"
+#include "nodes/node_list.hpp"
 
 #include <optional>
 
-#include "device_node.hpp"
+#include "nodes/device_node.hpp"
 
 namespace homing::cli {
 namespace {
