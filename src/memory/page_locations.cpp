@@ -200,6 +200,65 @@ std::optional<bytes_of_nodes> count_apart(platform::page_calls& calls, address_r
   return found ? std::optional(found->bytes_on) : std::nullopt;
 }
 
+// Pages of one mapping that have contents, of which the query says that they are not there.
+struct hidden_pages {
+  address_range where;  // the part of the mapping that is in the range
+  bool is_part, may_mark;
+  std::vector<std::size_t> pages;
+};
+
+hidden_pages look_for_hidden(const question& q, const mapping& m, const std::vector<int>& node) {
+  const address_range mine = q.overlap(m);
+  hidden_pages result{mine, mine != m.range, m.may_mark, {}};
+  const std::size_t first = q.page_of(mine.first), last = q.page_of(mine.last);
+  if (std::count(&node[first], &node[0] + last, page_locations::untouched) == 0) return result;
+  const auto contents = q.calls.contents(mine);
+  for (std::size_t p = first; contents && p < last; ++p) {
+    if (node[p] == page_locations::untouched && (*contents)[p - first]) result.pages.push_back(p);
+  }
+  return result;
+}
+
+// The node of all of them, or that they are nowhere, if the kernel's count leaves no other choice.
+int node_of(const question& q, const hidden_pages& hidden, const platform::numa_mapping& counted,
+            const std::vector<int>& node) {
+  const int* const first = &node[q.page_of(hidden.where.first)];
+  const int* const last = &node[0] + q.page_of(hidden.where.last);
+  int result = page_locations::untouched;  // nothing beyond the known ones: zero pages, or swapped out
+  for (const auto& [on, bytes] : counted.bytes_on) {
+    const std::size_t present = bytes / q.calls.page_bytes();
+    const auto known = static_cast<std::size_t>(std::count(first, last, to_number(on)));
+    if (present == known) continue;
+    const bool is_all = result == page_locations::untouched && present == known + hidden.pages.size();
+    result = is_all ? to_number(on) : page_locations::unknown;
+  }
+  return result;
+}
+
+// NUMA balancing takes pages' access away for a while, to see who wants them. Linux 6.1 to 6.5 then answer the query as
+// if they were not there. pagemap has them, and the zero page, too; numa_maps counts them, and not the zero page. Parts
+// of mappings, at most the first and the last, are made mappings of their own for a moment.
+void find_watched(const question& q, page_locations& result) {
+  std::vector<hidden_pages> all;
+  for (const mapping& m : q.mappings) {
+    all.push_back(look_for_hidden(q, m, result.node));
+    if (all.back().pages.empty()) all.pop_back();
+  }
+  if (all.empty()) return;
+  bool all_marked = true;
+  for (const hidden_pages& h : all) {
+    if (h.is_part && h.may_mark) all_marked = q.calls.mark(h.where, true) == 0 && all_marked;
+  }
+  const auto listing = all_marked ? q.calls.numa_maps(q.range) : std::nullopt;
+  for (const hidden_pages& h : all) {
+    // Undone also where it failed half-way: unmarking what is not marked does nothing.
+    if (h.is_part && h.may_mark) static_cast<void>(q.calls.mark(h.where, false));
+    const auto* const counted = listing && (!h.is_part || h.may_mark) ? find(*listing, h.where.first) : nullptr;
+    const int node = counted == nullptr ? page_locations::unknown : node_of(q, h, *counted, result.node);
+    for (const std::size_t p : h.pages) result.node[p] = node;
+  }
+}
+
 }  // namespace
 
 page_locations locate(platform::page_calls& calls, address_range range, const std::vector<mapping>& mappings,
@@ -212,7 +271,13 @@ page_locations locate(platform::page_calls& calls, address_range range, const st
     const address_range mine = q.overlap(m);
     std::fill(&result.node[q.page_of(mine.first)], &result.node[0] + q.page_of(mine.last), page_locations::unknown);
   }
-  if (ask_kernel(q, result.node)) return result;
+  if (ask_kernel(q, result.node)) {
+    if (calls.balances()) {
+      q.mappings = calls.mappings(range);  // policies have split them meanwhile
+      find_watched(q, result);
+    }
+    return result;
+  }
   result.source = page_source::numa_maps;
   const std::lock_guard alone(one_reads);
   q.mappings = calls.mappings(range);  // policies have split them meanwhile

@@ -258,7 +258,15 @@ placer::outcome placer::move(stand_in other_way) {
     report_.by_moving = true;
   }
   if (units.empty()) return outcome::done;
-  look();
+  // All of them are there: those that the call says are not are being watched by the kernel's NUMA balancing, which
+  // hides them from it (Linux 6.1 to 6.5), and not from mbind.
+  std::vector<page> hidden;
+  for (std::size_t u = 0; u < units.size() && other_way == stand_in::mbind && !mbind_is_refused_; ++u) {
+    if (status[u] != -ENOENT && status[u] != -EFAULT) continue;  // EFAULT of huge pages
+    hidden.push_back(units[u]);
+    status[u] = not_told;
+  }
+  if (hidden.empty() || move_by_policy(hidden) == outcome::refused) look();
   for (std::size_t u = 0; u < units.size(); ++u) {
     const int error = status[u] != not_told && status[u] < 0 ? -status[u] : call_error;
     const page end = unit_end(units[u]);

@@ -207,6 +207,12 @@ class kernel_calls final : public page_calls {
     }
   }
 
+  // 1: to who uses them; 2: between tiers of memory; the file is not there without several nodes.
+  bool balances() override {
+    const auto text = read_file("/proc/sys/kernel/numa_balancing");
+    return text && !text->empty() && text->front() != '0';
+  }
+
   // Bits 63 (present) and 62 (swapped) of each page's word; frame numbers, which need privileges, are not used.
   std::optional<std::vector<bool>> contents(address_range range) override {
     const file_handle pagemap("/proc/self/pagemap");

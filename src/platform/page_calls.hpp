@@ -58,6 +58,8 @@ class page_calls {
   /// The mapping of numa_maps that begins there; nothing if none does, or it can't be read. Not for hugetlbfs. Costs a
   /// walk over the pages of this mapping and of those below it, and no others.
   [[nodiscard]] virtual std::optional<numa_mapping> numa_mapping_at(address first) = 0;
+  /// Whether the kernel moves pages by itself to who uses them (kernel.numa_balancing).
+  [[nodiscard]] virtual bool balances() = 0;
   /// For each page, whether it has contents (in memory or swapped out); nothing if the kernel does not tell.
   [[nodiscard]] virtual std::optional<std::vector<bool>> contents(address_range range) = 0;
   /// Where a range consists of huge pages; nothing if the kernel does not tell (before Linux 6.7).

@@ -159,12 +159,15 @@ class machine_builder {
     return best;
   }
 
-  // The nearest node that has memory for us; `node` itself if none has.
+  // The nearest node that has memory for us; `node` itself if none has. Of several the next one, as Linux goes on where
+  // a CPU's own node has no memory (mm/page_alloc.c, find_next_best_node): so that first touch there is at home.
   [[nodiscard]] int memory_for(int node) const {
+    const auto rank = [&](int other) {
+      return std::tuple(!item(memory_usable_, other), node_distance(node, other), other < node, other);
+    };
     int best = node;
     for (int other = 0; other < static_cast<int>(facts_.nodes.size()); ++other) {
-      if (!item(memory_usable_, other)) continue;
-      if (!item(memory_usable_, best) || node_distance(node, other) < node_distance(node, best)) best = other;
+      if (item(memory_usable_, other) && rank(other) < rank(best)) best = other;
     }
     return best;
   }

@@ -20,7 +20,13 @@ def without_rights(_):
 
 
 def balancing(_):
-    in_guest("NUMA balancing", "placement balancing", options=("--thp", "never", "--numa-balancing", "on"))
+    # As often as the kernel can: it then watches pages all the time, and Linux 6.1 hides those from who asks.
+    busy = "".join(f"echo {value} > /sys/kernel/debug/sched/numa_balancing/{name}; " for name, value in
+                   (("scan_delay_ms", 1), ("scan_period_min_ms", 10), ("scan_period_max_ms", 20)))
+    busy = f"mkdir -p /sys/kernel/debug; mount -t debugfs none /sys/kernel/debug; {busy}"
+    for pages, setting in (("small", "never"), ("huge", "always")):
+        in_guest(f"NUMA balancing, {pages} pages", busy + f"placement balancing {pages}",
+                 options=("--thp", setting, "--numa-balancing", "on"))
 
 
 def full_node(_):

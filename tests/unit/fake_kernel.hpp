@@ -30,6 +30,8 @@ class fake_kernel : public platform::page_calls {
     int stuck = 0;  ///< errno that moving it gives
     bool hole = false;
     bool marked = false;
+    bool watched = false;    ///< by NUMA balancing: there, and hidden from the query
+    bool zero_page = false;  ///< was read only: has contents, and is nowhere
   };
 
   /// Of `count` pages, on an address that is aligned to `huge`. The memory is real, for copying.
@@ -51,6 +53,7 @@ class fake_kernel : public platform::page_calls {
   int populate_errno = 0;
   int drop_errno = 0;
   int bind_errno = 0;
+  bool balancing = false;
   std::optional<std::size_t> free_on_1;  ///< pages that node 1 still has
   std::size_t mapping_limit = 1 << 20;
   std::size_t mbind_calls = 0;
@@ -104,7 +107,8 @@ class fake_kernel : public platform::page_calls {
     for (std::size_t i = 0; i < at.size(); ++i) {
       ++moved_addresses;
       const std::size_t p = index(at[i]);
-      status[i] = pages[p].node == untouched ? -ENOENT : move_one(p, to_number(to[i]));
+      const bool hidden = pages[p].node == untouched || pages[p].watched;
+      status[i] = !hidden ? move_one(p, to_number(to[i])) : i % 2 == 0 ? -ENOENT : -EFAULT;
     }
     return 0;
   }
@@ -113,7 +117,7 @@ class fake_kernel : public platform::page_calls {
     if (move_errno != 0) return move_errno;
     for (std::size_t i = 0; i < at.size(); ++i) {
       const page_state& p = pages[index(at[i])];
-      status[i] = p.node != untouched ? p.node : i % 2 == 0 ? -ENOENT : -EFAULT;  // newer and older kernels
+      status[i] = p.node != untouched && !p.watched ? p.node : i % 2 == 0 ? -ENOENT : -EFAULT;  // newer and older kernels
     }
     return 0;
   }
@@ -178,9 +182,12 @@ class fake_kernel : public platform::page_calls {
   }
   std::optional<std::vector<bool>> contents(address_range range) override {
     std::vector<bool> result;
-    for (std::size_t p = index(range.first); p < index(range.last); ++p) result.push_back(pages[p].node != untouched);
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) {
+      result.push_back(pages[p].node != untouched || pages[p].zero_page);
+    }
     return result;
   }
+  bool balances() override { return balancing; }
   std::optional<std::vector<address_range>> huge_ranges(address_range range) override {
     if (!tells_huge) return std::nullopt;
     std::vector<address_range> result;
@@ -203,6 +210,7 @@ class fake_kernel : public platform::page_calls {
       return -ENOMEM;
     }
     pages[p].node = node;
+    pages[p].watched = false;  // moving makes them accessible
     for (const std::size_t unit : huge_first) {
       if (p < unit || p >= unit + 16) continue;
       for (std::size_t q = unit; q < std::min(unit + 16, pages.size()); ++q) pages[q].node = node;

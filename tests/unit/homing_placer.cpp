@@ -293,6 +293,19 @@ TEST(placer, interleaving_deals_what_is_there_and_what_comes) {
   for (const auto& p : podman.pages) EXPECT_EQ(p.mode, platform::policy_mode::interleave);
 }
 
+TEST(placer, pages_that_the_balancing_kernel_hides_are_placed_too) {
+  for (const later_policy later : {later_policy::at_home, later_policy::interleaved}) {
+    kernel_of k(16, 16);
+    k.balancing = true;
+    for (std::size_t p = 0; p < 16; p += 3) k.pages[p].watched = true;
+    const auto report = place(k, page_cycle(16), {}, later).report;
+    EXPECT_TRUE(report.complete()) << report.describe();
+    EXPECT_EQ(report.placed, 16U) << report.describe();
+    for (std::size_t p = 0; p < 16; ++p) EXPECT_EQ(k.pages[p].node, static_cast<int>(p % 4)) << p;
+    expect_adds_up(report);
+  }
+}
+
 TEST(placer, huge_pages_go_whole_to_the_home_of_most) {
   for (const bool told : {true, false}) {
     kernel_of k(64, 64);

@@ -95,6 +95,7 @@ TEST(lab_machines, a_node_without_memory_borrows_it) {
   ASSERT_EQ(nodes_of(*m), (ints{0, 1, 2}));
   EXPECT_FALSE(m->at(at(1)).has_memory);
   EXPECT_EQ(m->cut().nodes_without_memory, std::vector{node_id{1}});
+  EXPECT_EQ(m->at(at(1)).memory_node, node_id{2}) << "of two as near the next, as Linux does";
 }
 
 TEST(lab_machines, unequal_nodes_keep_their_sizes) {
