@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
+from .hand_over import LINE_BYTES
 from .keys import Matrix
 from .machine import Machine, Node
 
@@ -70,6 +71,24 @@ def _paragraph(first: str, text: str) -> list[str]:
     return wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * 4)
 
 
+def out_of_reach(machine: Machine) -> list[str]:
+    """Where a node's CPUs can't have all of their own memory's bandwidth, with every miss that they
+    may have in flight."""
+    nodes = [node for node in machine.nodes if node.cpus and node.memory_mib]
+    said: dict[str, list[int]] = {}
+    for node in nodes:
+        near_ns = machine.dram_ns[node.index][node.index]
+        most_gbs = node.cpus * machine.overlap * LINE_BYTES / near_ns
+        if most_gbs < node.bandwidth_gbs:
+            line = f"reach {most_gbs:.0f} GB/s at most of their memory's {node.bandwidth_gbs:g}"
+            said.setdefault(line, []).append(node.index)
+    result = []
+    for line, which in said.items():
+        of = "a node" if len(which) == len(nodes) else f"node {', '.join(map(str, which))}"
+        result.append(f"the CPUs of {of} {line}")
+    return result
+
+
 def scaled_down(machine: Machine) -> list[str]:
     """Where the virtual machine has less than the real one."""
     result = []
@@ -82,6 +101,7 @@ def scaled_down(machine: Machine) -> list[str]:
         result.append(
             f"{_size(machine.memory_mib)} of memory of {machine.full['memory_gib']:g} GiB"
         )
+    result += out_of_reach(machine)
     if machine.cache_scale != 1:
         result.append(f"caches {machine.cache_scale:g} times smaller")
     return result

@@ -1,5 +1,7 @@
 // homing-lab-shared_line NODE NODE [TURNS]: two CPUs write one cache line in turn, each when it sees the other's
-// write. With CPUs of different nodes the line comes from the other node's cache each time.
+// write. With CPUs of different nodes the line comes from the other node's cache each time. Prints which CPUs: others do
+// what a system does besides (the relay of earlier output, say), and count, too. So they are the last of their nodes,
+// far from CPU 0, which serves the devices.
 #include <homing/lab.hpp>
 
 #include <atomic>
@@ -19,8 +21,9 @@ int main(int argc, char** argv) {
   std::vector<unsigned> cpus;
   for (const unsigned node : nodes) {
     const auto of = cpus_of(node);
-    if (of.size() < (nodes[0] == nodes[1] ? 2 : 1)) fail("node " + std::to_string(node) + " has too few CPUs");
-    cpus.push_back(cpus.empty() ? of.front() : of.back());
+    const std::size_t from_end = !cpus.empty() && nodes[0] == node ? 2 : 1;
+    if (of.size() < from_end) fail("node " + std::to_string(node) + " has too few CPUs");
+    cpus.push_back(of[of.size() - from_end]);
   }
   node_memory memory(page_bytes, {nodes[0]});
   memory.touch();
@@ -39,6 +42,6 @@ int main(int argc, char** argv) {
         }
       });
   homing::lab::end(label.c_str());
-  std::printf("{\"region\": \"%s\", \"turns\": %u}\n", label.c_str(), turns);
+  std::printf("{\"region\": \"%s\", \"turns\": %u, \"cpus\": [%u, %u]}\n", label.c_str(), turns, cpus[0], cpus[1]);
   std::fprintf(stderr, "expected: one line a turn from the other node's cache, none from DRAM\n");
 }

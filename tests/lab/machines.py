@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 from lab import COMMAND, ROOT, check, lab, main
 
+# Machines that have too few CPUs a node, with all their misses in flight, for the whole of its bandwidth.
+TOO_FEW_CPUS = {"epyc-cxl", "epyc-nps2", "ring", "sapphire-rapids-snc4", "thunderx2", "two-level"}
 FILES = sorted((ROOT / "lab/machines").glob("*.toml"))
 
 
@@ -64,6 +66,8 @@ def list_and_show(folder):
         cpus = sum(node["cpus"] * node.get("repeat", 1) for node in machine["node"])
         if machine.get("full", {}).get("cores", 0) > cpus:
             check("scaled down:" in seen.out, "what is scaled down", seen)
+        few = "GB/s at most of their memory's" in seen.out
+        check(few == (file.stem in TOO_FEW_CPUS), f"show {file.stem}: what bandwidth its CPUs can't reach", seen)
         picture = folder / f"{file.stem}.svg"
         seen = lab("show", file.stem, "--svg", picture)
         root = ElementTree.parse(picture).getroot()
