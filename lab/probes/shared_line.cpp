@@ -1,7 +1,7 @@
 // homing-lab-shared_line NODE NODE [TURNS]: two CPUs write one cache line in turn, each when it sees the other's
-// write. With CPUs of different nodes the line comes from the other node's cache each time. Prints which CPUs: others do
-// what a system does besides (the relay of earlier output, say), and count, too. So they are the last of their nodes,
-// far from CPU 0, which serves the devices.
+// write. With CPUs of different nodes the line comes from the other node's cache each time. Prints which CPUs: others
+// do what a system does besides (the relay of earlier output, say), and count, too. So they are the last of their
+// nodes, far from CPU 0, which serves the devices.
 #include <homing/lab.hpp>
 
 #include <atomic>

@@ -117,7 +117,9 @@ class fake_kernel : public platform::page_calls {
     if (move_errno != 0) return move_errno;
     for (std::size_t i = 0; i < at.size(); ++i) {
       const page_state& p = pages[index(at[i])];
-      status[i] = p.node != untouched && !p.watched ? p.node : i % 2 == 0 ? -ENOENT : -EFAULT;  // newer and older kernels
+      status[i] = p.node != untouched && !p.watched ? p.node
+                  : i % 2 == 0                      ? -ENOENT
+                                                    : -EFAULT;  // newer and older kernels
     }
     return 0;
   }

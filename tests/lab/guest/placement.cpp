@@ -71,8 +71,7 @@ void distribution(truth& kernel, const char* name, const Dist& d, const setting&
   placement_options shared;
   if (s.sandbox) {
     const placed_range refused = enforce(d, values, shared);
-    check(!refused.report().complete() &&
-              refused.report().placed == at_home(d, by_kernel(kernel, values, s)),
+    check(!refused.report().complete() && refused.report().placed == at_home(d, by_kernel(kernel, values, s)),
           what + ": refused to shared memory, and says so", text(refused.report()));
     placement_options strict = shared;
     strict.refusal = on_refusal::fail;
