@@ -273,6 +273,7 @@ page_locations locate(platform::page_calls& calls, address_range range, const st
   }
   if (ask_kernel(q, result.node)) {
     if (calls.balances()) {
+      const std::lock_guard alone(one_reads);
       q.mappings = calls.mappings(range);  // policies have split them meanwhile
       find_watched(q, result);
     }
@@ -287,7 +288,9 @@ page_locations locate(platform::page_calls& calls, address_range range, const st
 
 std::optional<bool> all_on(platform::page_calls& calls, address_range range, const platform::node_set& nodes) {
   std::vector<int> node(range.bytes() / calls.page_bytes(), page_locations::unknown);
-  if (ask_kernel({calls, range, {}, {}}, node)) {
+  const bool is_told = ask_kernel({calls, range, {}, {}}, node);
+  const bool may_be_hidden = std::count(node.begin(), node.end(), page_locations::untouched) != 0 && calls.balances();
+  if (is_told && !may_be_hidden) {
     return std::all_of(node.begin(), node.end(), [&](int n) { return n >= 0 && nodes.contains(node_id{n}); });
   }
   const auto on = count_apart(calls, range);

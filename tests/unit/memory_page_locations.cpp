@@ -75,6 +75,17 @@ TEST(page_locations, pages_that_are_bound_are_found_by_their_mappings) {
   EXPECT_EQ(k.where(0, 8), (ints{0, 0, 1, 1, 2, 2, 3, 3}));
 }
 
+TEST(page_locations, watched_pages_are_counted_among_all_of_a_fresh_mapping) {
+  balancing_kernel k(4);
+  k.touch(0, 4, 3);
+  k.watch(1, 3);
+  const platform::address_range all{k.first, k.first + 4 * k.page};
+  const auto are_all_on = [&](int node) { return memory::all_on(k, all, platform::node_set{node_id{node}}); };
+  EXPECT_EQ(are_all_on(3), std::optional(true));
+  EXPECT_EQ(are_all_on(2), std::optional(false));
+  for (const auto& p : k.pages) EXPECT_FALSE(p.marked);
+}
+
 TEST(page_locations, without_balancing_nothing_more_is_asked) {
   balancing_kernel k(2);
   k.balancing = false;
