@@ -235,7 +235,7 @@ int node_of(const question& q, const hidden_pages& hidden, const platform::numa_
   return result;
 }
 
-// NUMA balancing takes pages' access away for a while, to see who wants them. Linux 6.1 to 6.5 then answer the query as
+// NUMA balancing takes pages' access away for a while, to see who wants them. Linux 6.1 then answers the query as
 // if they were not there. pagemap has them, and the zero page, too; numa_maps counts them, and not the zero page. Parts
 // of mappings, at most the first and the last, are made mappings of their own for a moment.
 void find_watched(const question& q, page_locations& result) {

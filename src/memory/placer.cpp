@@ -259,7 +259,7 @@ placer::outcome placer::move(stand_in other_way) {
   }
   if (units.empty()) return outcome::done;
   // All of them are there: those that the call says are not are being watched by the kernel's NUMA balancing, which
-  // hides them from it (Linux 6.1 to 6.5), and not from mbind.
+  // hides them from it (Linux 6.1), and not from mbind.
   std::vector<page> hidden;
   for (std::size_t u = 0; u < units.size() && other_way == stand_in::mbind && !mbind_is_refused_; ++u) {
     if (status[u] != -ENOENT && status[u] != -EFAULT) continue;  // EFAULT of huge pages

@@ -96,7 +96,7 @@ TEST(load, counts_whole_chunks_until_it_is_stopped) {
 }
 
 TEST(latency, walks_every_pair_and_draws_every_curve) {
-  plan p = make_plan("", std::nullopt);
+  plan p = make_plan("all", std::nullopt);
   ASSERT_EQ(p.error, "");
   p.cpu_nodes[0].cpus = {cpu_id{0}, cpu_id{0}};  // a walker and a reader, also on a machine with one CPU
   const latency_wishes wishes{2, page_wish::base, 1U << 16, true};
@@ -117,7 +117,7 @@ TEST(latency, walks_every_pair_and_draws_every_curve) {
 // Where nothing can be placed or asked, /proc tells; what is said of the memory stays true.
 TEST(placed_buffer, tells_the_truth_in_a_sandbox) {
   homing::testing::in_sandbox(homing::testing::docker, [](int) {
-    const plan p = make_plan("", std::nullopt);
+    const plan p = make_plan("all", std::nullopt);
     for (const memory_node& m : p.memory_nodes) {
       placed_buffer memory(1U << 20, m.index, page_wish::base);
       std::memset(memory.data(), 1, memory.bytes());
@@ -130,7 +130,7 @@ TEST(placed_buffer, tells_the_truth_in_a_sandbox) {
 }
 
 TEST(placed_buffer, counts_what_was_touched_and_says_what_pages_it_got) {
-  placed_buffer memory(1U << 20, make_plan("", std::nullopt).memory_nodes.front().index, page_wish::base);
+  placed_buffer memory(1U << 20, make_plan("all", std::nullopt).memory_nodes.front().index, page_wish::base);
   EXPECT_EQ(memory.fact().bytes, 0U);
   EXPECT_TRUE(memory.fact().is_placed()) << "nothing is elsewhere";
   std::memset(memory.data(), 1, 3 * page_bytes());
