@@ -86,10 +86,15 @@ placed_range write_down(const request& r, const page_plan& plan) {
   return placed_range_access::make(report, true, r.pages, true);
 }
 
-placed_range one_node_is_enough(address_range pages) {
+placed_range one_node_is_enough(const memory_range& range, address_range pages) {
+  const auto first = reinterpret_cast<std::uintptr_t>(range.address());
+  const std::size_t count = pages.bytes() / page_bytes();
+  const std::size_t cut =
+      static_cast<std::size_t>(pages.first != first) + static_cast<std::size_t>(pages.last != first + range.bytes());
   placement_report report;
   report.one_node = true;
-  report.asked = report.placed = pages.bytes() / page_bytes();
+  report.edge = std::min(cut, count);  // both ends may be in one page
+  report.asked = report.placed = count - report.edge;
   return placed_range_access::make(report, true, {}, false);
 }
 
@@ -129,7 +134,7 @@ constexpr piece run_to_first(const void*, std::size_t position, std::size_t last
 placed_range to_one(const memory_range& range, const home_target& target, const placement_options& options) {
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "localize");
-  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  if (is_idle(machine, options)) return one_node_is_enough(range, pages);
   const auto mappings = mappings_for(machine, pages);
   const page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
   return carry_out({machine, pages, {&target, 1}, later_policy::at_home, options}, mappings, plan, "localize");
@@ -154,7 +159,7 @@ placed_range enforce(const run_source& runs, memory_range range, std::size_t ele
                      const placement_options& options) {
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "enforce");
-  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  if (is_idle(machine, options)) return one_node_is_enough(range, pages);
   const auto mappings = mappings_for(machine, pages);
   const page_plan plan = plan_for(runs, range, element_bytes, pages, machine, mappings);
   const std::vector<home_target> targets = targets_of_domains(machine);
@@ -215,7 +220,7 @@ placed_range localize(memory_range range, node_index home, const placement_optio
 placed_range interleave(memory_range range, std::span<const node_index> nodes, const placement_options& options) {
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "interleave");
-  if (is_idle(machine, options)) return one_node_is_enough(pages);
+  if (is_idle(machine, options)) return one_node_is_enough(range, pages);
   std::vector<home_target> targets;
   for (const node_index node : nodes) {
     detail::expects(to_index(node) < machine.nodes().size(), "interleave", "the current machine has no such node");

@@ -179,6 +179,31 @@ TEST(placement, with_one_node_nothing_is_done) {
   EXPECT_EQ(where(m.range()).untouched, 10U);
 }
 
+TEST(placement, with_one_node_pages_at_the_edge_are_not_asked_for) {
+  if (topology::current().memory_node_count() > 1) GTEST_SKIP() << "this computer has several nodes";
+  const own_memory m(4);
+  const std::size_t page = page_bytes();
+  struct part {
+    std::size_t first, last, asked, edge;
+  };
+  for (const part p : {part{0, 4 * page, 4, 0},
+                       {1, 4 * page, 3, 1},
+                       {1, 3 * page + 1, 2, 2},
+                       {page, page, 0, 0},
+                       {page + 1, page + 2, 0, 1},
+                       {page, page + 1, 0, 1},
+                       {page - 1, page + 1, 0, 2}}) {
+    const auto bytes = m.span().subspan(p.first, p.last - p.first);
+    const auto d = block(bytes.size());
+    const placed_range placed = enforce(d, bytes);
+    const verification v = verify(d, bytes);
+    EXPECT_EQ(placed.report().asked, p.asked) << p.first << " to " << p.last;
+    EXPECT_EQ(placed.report().edge, p.edge) << p.first << " to " << p.last;
+    EXPECT_EQ(v.asked, p.asked) << p.first << " to " << p.last;
+    EXPECT_EQ(v.edge, p.edge) << p.first << " to " << p.last;
+  }
+}
+
 TEST(placement, a_node_that_the_kernel_does_not_have_is_told) {
   NEEDS_PLACEMENT();
   if (!two_node_claim::is_possible()) GTEST_SKIP() << "needs one node, and CPUs 0 and 1";
