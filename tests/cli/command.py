@@ -19,11 +19,11 @@ class Result:
         return f"exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}"
 
 
-def homing(*words, env=None, cwd=None):
-    """Runs the command with an environment free of our variables, plus `env`."""
+def homing(*words, env=None, cwd=None, before=()):
+    """Runs the command with an environment free of our variables, plus `env`; through the command `before`."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     clean.pop("LD_LIBRARY_PATH", None)
-    done = subprocess.run([str(COMMAND), *map(str, words)], env=clean | (env or {}), cwd=cwd, text=True,
+    done = subprocess.run([*before, str(COMMAND), *map(str, words)], env=clean | (env or {}), cwd=cwd, text=True,
                           capture_output=True, timeout=60)
     return Result(done.returncode, done.stdout, done.stderr)
 
