@@ -144,9 +144,9 @@ def bad_input(folder):
     check(seen.code == 1 and "has ended" in seen.err and seen.err.count("\n") == 1, "a process that has ended", seen)
     zombie.wait()
     if os.geteuid() == 0:
-        # Another user's process, by a root that has lost the right to look. (Another user might not get at the command.)
+        # Another user's process, by a root that has lost all rights but its files. (Another user might not get at the command.)
         with Still(user=65534) as pid:
-            seen = homing("where", pid, before=["setpriv", "--bounding-set=-sys_ptrace"])
+            seen = homing("where", pid, before=["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
         check(seen.code == 1 and "may not look into" in seen.err and seen.err.count("\n") == 1, "not permitted", seen)
     for words in ([], ["x"], ["-1"], ["0"], ["1.5"], ["99999999999999"], ["1", "2"], ["--watch=0", "1"], ["--watch=x", "1"],
                   ["--json", "--csv", "1"], ["--nothing", "1"]):
