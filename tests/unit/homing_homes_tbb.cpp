@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(domains, homes, ::testing::Values(2U, 4U, 8U));
 tally ran_evenly(unsigned domains, std::size_t rounds, const homing::regular_distribution<>& dist) {
   tally seen(domains);
   for (std::size_t round = 0; round < rounds; ++round) {
-    pace abreast(domains, 20, pace::who::everybody);
+    pace abreast(domains, 20, pace::who::everybody, domains * threads_a_domain);
     homing::parallel_for(
         range(0, dist.size()),
         [&](const range& r) {

@@ -36,7 +36,7 @@ TEST_P(pipeline_homes, items_run_at_theirs) {
       const unsigned homes = domains - 1;
       const std::size_t items = 400 * std::size_t{homes};
       source in(items, items);
-      pace abreast(domains, 8, pace::who::those_at_home);
+      pace abreast(domains, 8, pace::who::those_at_home, domains * threads_a_domain);
       abreast.leave_out(here);
       home_tally seen;
       const auto home = [=](const item& i) {
