@@ -25,14 +25,9 @@ sys.stdin.readline()
 
 
 class Still:
-    """A child with 32 MiB of touched memory, until it is let go; another user's, if one is given."""
-    def __init__(self, user=None):
-        self.whose = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-
+    """A child with 32 MiB of touched memory, until it is let go."""
     def __enter__(self):
-        python = os.path.realpath(sys.executable)  # a venv's may be out of the user's reach
-        self.child = subprocess.Popen([python, "-c", STILL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      cwd="/", **self.whose)
+        self.child = subprocess.Popen([sys.executable, "-c", STILL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.child.stdout.readline()
         return self.child.pid
 
@@ -144,9 +139,10 @@ def bad_input(folder):
     check(seen.code == 1 and "has ended" in seen.err and seen.err.count("\n") == 1, "a process that has ended", seen)
     zombie.wait()
     if os.geteuid() == 0:
-        # Another user's process, by a root that has lost all rights but its files. (Another user might not get at the command.)
-        with Still(user=65534) as pid:
-            seen = homing("where", pid, before=["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
+        # Another user's process, by a root that has lost all rights but its files. (Another user might not get at the
+        # command, nor at this Python: so it's a program that all may run.)
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE, cwd="/", user=65534, group=65534, extra_groups=[]) as other:
+            seen = homing("where", other.pid, before=["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
         check(seen.code == 1 and "may not look into" in seen.err and seen.err.count("\n") == 1, "not permitted", seen)
     for words in ([], ["x"], ["-1"], ["0"], ["1.5"], ["99999999999999"], ["1", "2"], ["--watch=0", "1"], ["--watch=x", "1"],
                   ["--json", "--csv", "1"], ["--nothing", "1"]):
