@@ -115,8 +115,10 @@ class stage_task final : public d1::task {
 
   task* execute(d1::execution_data& ed) override {
     if (at_input_ && !pipeline_.input_has_home()) {
-      if (!pipeline_.offer_.is_worth_sharing()) {
-        homing::scheduler::regret_theft(homing::scheduler::this_thread());
+      homing::scheduler::thread_state& t = homing::scheduler::this_thread();
+      const bool stolen = ed.original_slot != t.slot_number;
+      if (stolen && !pipeline_.offer_.is_worth_sharing()) {
+        homing::scheduler::regret_theft(t);
       }
       if (!pipeline_.offer_.answer_call()) {
         finish(ed);
@@ -151,6 +153,9 @@ class stage_task final : public d1::task {
   task* cancel(d1::execution_data& ed) override {
     if (!at_input_ && stage_ != end()) {
       stage_->filter->finalize(token_.item);
+    }
+    if (next_) {
+      next_->at->filter->finalize(next_->token.item);
     }
     finish(ed);
     return nullptr;
@@ -254,18 +259,20 @@ class stage_task final : public d1::task {
     go_to_next_stage();
     input_buffer::token next;
     if (at.buffer != nullptr && at.buffer->done(next)) {
-      if (stage_ == end()) {
-        next_ = next;
-      } else {
-        make_task(ed, at, next);
+      next_ = {&at, next};
+      if (stage_ != end()) {
+        leave_next_to_others(ed);
       }
     }
     return true;
   }
 
-  void make_task(d1::execution_data& ed, const stage& at, const input_buffer::token& token) {
+  /// To a task of its own. Where there is no memory for one, it stays this task's, which finalizes it.
+  void leave_next_to_others(d1::execution_data& ed) {
     d1::small_object_allocator allocator{};
-    allocator.new_object<stage_task>(ed, pipeline_, at, token, allocator)->start(*ed.context);
+    auto& others = *allocator.new_object<stage_task>(ed, pipeline_, *next_->at, next_->token, allocator);
+    next_.reset();
+    others.start(*ed.context);
   }
 
   [[nodiscard]] static bool may_go_on() noexcept {
@@ -284,9 +291,9 @@ class stage_task final : public d1::task {
       return input_stood_still ? go_on_as_input() : take_over_input();
     }
     if (goes_on) {
-      go_on_with(*std::exchange(next_, std::nullopt));
+      go_on_with_next();
     } else if (next_) {
-      make_task(ed, stage_[-1], *next_);
+      leave_next_to_others(ed);
     }
     if (input_stood_still) {
       make_input(ed);
@@ -294,10 +301,10 @@ class stage_task final : public d1::task {
     return goes_on;
   }
 
-  /// With an item whose turn has come before the last filter.
-  void go_on_with(const input_buffer::token& token) noexcept {
-    --stage_;
-    token_ = token;
+  void go_on_with_next() noexcept {
+    stage_ = next_->at;
+    token_ = next_->token;
+    next_.reset();
     its_turn_ = true;
     sent_ = false;
   }
@@ -334,8 +341,13 @@ class stage_task final : public d1::task {
   bool sent_ = false;      ///< to its stage's home: it runs the filter wherever it is taken
   d1::small_object_allocator allocator_;
   bool at_input_;
-  std::int64_t began_ns_ = 0;                ///< of its item's way from the input filter on; 0: not timed
-  std::optional<input_buffer::token> next_;  ///< what waited for the last filter when this task's item went through it
+  std::int64_t began_ns_ = 0;  ///< of its item's way from the input filter on; 0: not timed
+  /// What waited for a filter when this task's item went through it, until somebody goes on with it.
+  struct next_item {
+    const stage* at;
+    input_buffer::token token;
+  };
+  std::optional<next_item> next_;
 };
 
 // ---- the whole

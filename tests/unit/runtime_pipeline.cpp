@@ -6,10 +6,14 @@
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <sys/resource.h>
+
 #include <barrier>
+#include <new>
 #include <thread>
 #include <vector>
 
+#include "platform/sanitizer.hpp"
 #include "runtime/input_offer.hpp"
 #include "runtime/thread_state.hpp"
 #include "unit/own_process.hpp"
@@ -156,6 +160,72 @@ TEST(pipelines, a_wait_inside_ends_when_its_end_has_come_and_the_item_is_through
 }
 TEST(pipelines, a_wait_inside_ends_when_its_end_has_come_and_the_item_waits_for_its_turn) {
   wait_inside_a_stream(filter_mode::serial_in_order);
+}
+
+/// Counts itself; too large to travel as a word, so a filter's finalize() destroys what never arrived.
+class counted_item {
+ public:
+  explicit counted_item(int n) : number(n) { ++alive; }
+  counted_item(const counted_item& other) : number(other.number) { ++alive; }
+  ~counted_item() { --alive; }
+  int number;
+  static inline int alive = 0;
+
+ private:
+  [[maybe_unused]] void* payload_[4] = {};
+};
+
+/// From here on nothing new is mapped, and the calling thread has no memory left for a task.
+void use_up_task_memory() {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+  limit.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  for (std::size_t bytes = 512; bytes > 0; bytes -= 64) {
+    try {
+      for (tbb::detail::d1::small_object_pool* pool = nullptr;;)
+        static_cast<void>(tbb::detail::r1::allocate(pool, bytes));
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+}
+
+TEST(pipelines, without_memory_for_a_task_no_item_is_lost) {
+  if constexpr (homing::platform::sanitizer_tracks_malloc) GTEST_SKIP() << "the sanitizer maps memory at any time";
+  in_own_process({}, [] {
+    const tbb::global_control alone(tbb::global_control::max_allowed_parallelism, 1);
+    constexpr int items = 20;
+    int next = 0;
+    bool refused = false;
+    tbb::task_group group;
+    tbb::task_handle others_have_come = group.defer([] {});
+    const auto all_wait_for_the_first = [&](const counted_item& i) {
+      if (i.number == 0) group.wait();
+      return i;
+    };
+    const auto refuse_memory = [&](const counted_item& i) {
+      use_up_task_memory();
+      refused = true;
+      return i;
+    };
+    const auto input = [&](tbb::flow_control& control) {
+      if (next == items) {
+        others_have_come = {};
+        control.stop();
+      }
+      return counted_item(next++);
+    };
+    EXPECT_THROW(
+        tbb::parallel_pipeline(
+            2 * items, tbb::make_filter<void, counted_item>(filter_mode::serial_in_order, input) &
+                           tbb::make_filter<counted_item, counted_item>(filter_mode::parallel, all_wait_for_the_first) &
+                           tbb::make_filter<counted_item, counted_item>(filter_mode::serial_in_order, refuse_memory) &
+                           tbb::make_filter<counted_item, void>(filter_mode::parallel, [](const counted_item&) {})),
+        std::bad_alloc);
+    EXPECT_TRUE(refused);
+    EXPECT_EQ(counted_item::alive, 0);
+  });
 }
 
 }  // namespace
