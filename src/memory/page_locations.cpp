@@ -114,29 +114,23 @@ std::mutex one_reads;
 [[maybe_unused]] const int reading_over_fork =
     ::pthread_atfork([] { one_reads.lock(); }, [] { one_reads.unlock(); }, [] { one_reads.unlock(); });
 
-// Every second stretch, marked as long as this lives; also where that failed half-way or something is thrown: unmarking
-// what is not marked does nothing.
+// Ranges marked as long as this lives; also where that failed half-way or something is thrown: unmarking what is not
+// marked does nothing.
 class marked {
  public:
-  marked(platform::page_calls& calls, std::span<const mapping> stretches, std::size_t first)
-      : calls_(calls), stretches_(stretches), first_(first) {
-    for (std::size_t s = first_; s < stretches_.size(); s += 2) {
-      all_marked_ = calls_.mark(stretches_[s].range, true) == 0 && all_marked_;
-    }
+  marked(platform::page_calls& calls, std::vector<address_range> ranges) : calls_(calls), ranges_(std::move(ranges)) {
+    for (const address_range& r : ranges_) all_marked_ = calls_.mark(r, true) == 0 && all_marked_;
   }
   marked(const marked&) = delete;
   marked& operator=(const marked&) = delete;
   ~marked() {
-    for (std::size_t s = first_; s < stretches_.size(); s += 2) {
-      static_cast<void>(calls_.mark(stretches_[s].range, false));
-    }
+    for (const address_range& r : ranges_) static_cast<void>(calls_.mark(r, false));
   }
   [[nodiscard]] bool all_marked() const { return all_marked_; }
 
  private:
   platform::page_calls& calls_;
-  const std::span<const mapping> stretches_;
-  const std::size_t first_;
+  const std::vector<address_range> ranges_;
   bool all_marked_ = true;
 };
 
@@ -162,7 +156,9 @@ void set_apart(const question& q, const mapping& m, std::vector<mapping>& stretc
 void count_by_owner(const question& q, std::span<const mapping> stretches, page_locations& result) {
   for (const std::size_t parity : {0U, 1U}) {
     if (stretches.size() <= parity) return;
-    const marked apart(q.calls, stretches, parity);
+    std::vector<address_range> every_second;
+    for (std::size_t s = parity; s < stretches.size(); s += 2) every_second.push_back(stretches[s].range);
+    const marked apart(q.calls, std::move(every_second));
     if (!apart.all_marked()) continue;
     const auto listing = q.calls.numa_maps(q.range);
     for (std::size_t s = parity; listing && s < stretches.size(); s += 2) {
@@ -193,8 +189,7 @@ using bytes_of_nodes = std::vector<std::pair<node_id, std::size_t>>;
 // Of a whole mapping, or part of one; nothing if the listing does not show it as one of its own.
 std::optional<bytes_of_nodes> count_apart(platform::page_calls& calls, address_range range) {
   const std::lock_guard alone(one_reads);
-  const mapping whole{.range = range};
-  const marked apart(calls, {&whole, 1}, 0);
+  const marked apart(calls, {range});
   if (!apart.all_marked()) return std::nullopt;
   const auto found = calls.numa_mapping_at(range.first);
   return found ? std::optional(found->bytes_on) : std::nullopt;
@@ -245,14 +240,13 @@ void find_watched(const question& q, page_locations& result) {
     if (all.back().pages.empty()) all.pop_back();
   }
   if (all.empty()) return;
-  bool all_marked = true;
+  std::vector<address_range> parts;
   for (const hidden_pages& h : all) {
-    if (h.is_part && h.may_mark) all_marked = q.calls.mark(h.where, true) == 0 && all_marked;
+    if (h.is_part && h.may_mark) parts.push_back(h.where);
   }
-  const auto listing = all_marked ? q.calls.numa_maps(q.range) : std::nullopt;
+  const marked apart(q.calls, std::move(parts));
+  const auto listing = apart.all_marked() ? q.calls.numa_maps(q.range) : std::nullopt;
   for (const hidden_pages& h : all) {
-    // Undone also where it failed half-way: unmarking what is not marked does nothing.
-    if (h.is_part && h.may_mark) static_cast<void>(q.calls.mark(h.where, false));
     const auto* const counted = listing && (!h.is_part || h.may_mark) ? find(*listing, h.where.first) : nullptr;
     const int node = counted == nullptr ? page_locations::unknown : node_of(q, h, *counted, result.node);
     for (const std::size_t p : h.pages) result.node[p] = node;

@@ -32,9 +32,8 @@ const char* describe(refusal_cause cause) noexcept {
     case refusal_cause::bad_node:
       return "the kernel does not let this process use that node";
     case refusal_cause::not_touched:
-      return "not touched yet, and no policy could be set, or a shared file's page, which ignores it; touch it and "
-             "call "
-             "again";
+      return "not touched yet, and no policy could be set, or a shared file's page, which ignores it; touch it "
+             "and call again";
     case refusal_cause::not_attempted:
       return "stopped at the first refusal, as asked";
     case refusal_cause::elsewhere:

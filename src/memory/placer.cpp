@@ -97,7 +97,7 @@ void placer::note_traits() {
         m.is_private_anonymous() && m.readable && m.writable && m.locked_bytes == 0 && m.page_bytes == plan_.page_bytes;
     std::fill(may_copy_.begin() + offset(first), may_copy_.begin() + offset(last), may_copy);
     std::fill(may_populate_.begin() + offset(first), may_populate_.begin() + offset(last), m.writable);
-    if (m.ignores_policy())
+    if (m.ignores_policy(calls_.page_bytes()))
       std::fill(obeys_policy_.begin() + offset(first), obeys_policy_.begin() + offset(last), false);
   }
 }

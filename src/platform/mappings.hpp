@@ -40,7 +40,10 @@ struct mapping {
   [[nodiscard]] bool is_file() const noexcept;
   /// Pages of the page cache come where the thread that first touches them is, or as its own policy says: mbind's is
   /// kept for such a mapping, and ignored. (mbind(2). Written copies of a private mapping's pages obey.)
-  [[nodiscard]] bool ignores_policy() const noexcept { return shared && is_file() && !on_tmpfs && page_bytes <= 4096; }
+  /// `base_page_bytes`: of the machine's smallest page; larger ones are hugetlbfs, which obeys.
+  [[nodiscard]] bool ignores_policy(std::size_t base_page_bytes) const noexcept {
+    return shared && is_file() && !on_tmpfs && page_bytes <= base_page_bytes;
+  }
   /// Private memory of no file, so that a dropped page reads as zeros. (A brk heap and a stack are such, too.)
   [[nodiscard]] bool is_private_anonymous() const noexcept;
 };

@@ -6,6 +6,8 @@
 
 #include <homing/placement.hpp>
 
+#include <stdexcept>
+
 #include "unit/placement_fixture.hpp"
 
 namespace {
@@ -42,14 +44,35 @@ void expect_placed(bytes_of bytes, const char* what) {
 
 constexpr std::size_t pages = 40;
 
+/// Each rank's own part of a window whose memory MPI allocates by `allocate`.
+class allocated_window {
+ public:
+  using allocate_call = int(MPI_Aint, int, MPI_Info, MPI_Comm, void*, MPI_Win*);
+  explicit allocated_window(allocate_call& allocate) {
+    if (allocate(pages * page_bytes(), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &handle_) != MPI_SUCCESS) {
+      throw std::runtime_error("MPI gives no window");
+    }
+  }
+  allocated_window(const allocated_window&) = delete;
+  allocated_window& operator=(const allocated_window&) = delete;
+  ~allocated_window() { MPI_Win_free(&handle_); }
+  [[nodiscard]] bytes_of span() const { return {static_cast<unsigned char*>(base_), pages * page_bytes()}; }
+  [[nodiscard]] bytes_of part_of(int rank) const {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    void* its = nullptr;
+    EXPECT_EQ(MPI_Win_shared_query(handle_, rank, &bytes, &unit, &its), MPI_SUCCESS);
+    return {static_cast<unsigned char*>(its), static_cast<std::size_t>(bytes)};
+  }
+
+ private:
+  void* base_ = nullptr;
+  MPI_Win handle_ = MPI_WIN_NULL;
+};
+
 TEST(mpi, windows_of_its_own_memory_are_placed) {
-  void* base = nullptr;
-  MPI_Win window = MPI_WIN_NULL;
-  const std::size_t size = pages * page_bytes();
-  ASSERT_EQ(MPI_Win_allocate(static_cast<MPI_Aint>(size), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window),
-            MPI_SUCCESS);
-  expect_placed({static_cast<unsigned char*>(base), size}, "MPI_Win_allocate");
-  MPI_Win_free(&window);
+  const allocated_window window(MPI_Win_allocate);
+  expect_placed(window.span(), "MPI_Win_allocate");
 }
 
 TEST(mpi, windows_of_given_memory_are_placed) {
@@ -64,25 +87,16 @@ TEST(mpi, windows_of_given_memory_are_placed) {
 
 TEST(mpi, shared_windows_are_placed_by_their_ranks_and_seen_by_all) {
   const place_in_world me;
-  void* base = nullptr;
-  MPI_Win window = MPI_WIN_NULL;
-  const std::size_t size = pages * page_bytes();
-  ASSERT_EQ(MPI_Win_allocate_shared(static_cast<MPI_Aint>(size), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window),
-            MPI_SUCCESS);
-  expect_placed({static_cast<unsigned char*>(base), size}, "MPI_Win_allocate_shared");
+  const allocated_window window(MPI_Win_allocate_shared);
+  expect_placed(window.span(), "MPI_Win_allocate_shared");
   MPI_Barrier(MPI_COMM_WORLD);
   for (int rank = 0; rank < me.size; ++rank) {
-    MPI_Aint bytes = 0;
-    int unit = 0;
-    void* its = nullptr;
-    ASSERT_EQ(MPI_Win_shared_query(window, rank, &bytes, &unit, &its), MPI_SUCCESS);
-    const bytes_of seen(static_cast<unsigned char*>(its), static_cast<std::size_t>(bytes));
+    const bytes_of seen = window.part_of(rank);
     EXPECT_TRUE(is_filled(seen)) << "rank " << me.rank << " sees what rank " << rank << " has written";
     const verification v = verify(block(seen.size()), seen);
     EXPECT_EQ(v.at_home + v.untouched, v.asked) << "rank " << me.rank << " looks at the memory of rank " << rank;
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Win_free(&window);
 }
 
 }  // namespace
