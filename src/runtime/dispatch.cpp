@@ -14,11 +14,11 @@
 #include "runtime/arena_access.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
+#include "runtime/observed_run.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/search_pace.hpp"
 #include "runtime/suspend.hpp"
 #include "runtime/task_source.hpp"
-#include "runtime/traced_run.hpp"
 #include "runtime/wait_table.hpp"
 
 namespace homing::scheduler {
@@ -250,21 +250,14 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
               d.ed.affinity_slot = address.affinity_slot;
               d.isolation = task_access::isolation(*t);
               fp.use(context_access::fp(*d.ed.context));
-              if (address.home_domain == me.domain) {
-                me.counters.add(observe::event::home);
-              } else {
-                me.counters.add(observe::event::away);
-                me.homes.ran_away(me.domain, address.home_domain, me.in->domain_count());
-              }
             } else {
               d.ed.original_slot = me.slot_number;
               d.ed.affinity_slot = no_slot;
-              me.counters.add(observe::event::home);
             }
             d.current = t;
             task* next = nullptr;
-            if (__builtin_expect(me.trace != nullptr, false)) {
-              next = run_traced(d, *t, bypassed ? me.domain : task_access::address(*t).home_domain);
+            if (__builtin_expect(me.is_observed, false)) {
+              next = run_observed(d, *t, bypassed ? me.domain : task_access::address(*t).home_domain);
             } else {
               next = context_access::is_cancelled(*d.ed.context) ? t->cancel(d.ed) : t->execute(d.ed);
             }

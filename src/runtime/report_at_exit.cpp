@@ -62,9 +62,9 @@ void add_pages(observe::report& r) {
 class report_at_exit {
  public:
   report_at_exit() noexcept {
-    if (trace_.given()) {
-      observe::switch_trace_on();
-    }
+    // relaxed: threads come later.
+    observe::tasks_are_counted.store(report_.given() || trace_.given(), sync::relaxed);
+    if (trace_.given()) observe::switch_trace_on();
   }
   ~report_at_exit() {
     try {

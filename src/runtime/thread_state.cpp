@@ -91,6 +91,7 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
     t->move_to_domain(domain, static_cast<unsigned>(topology::process_machine().domains().size()));
   }
   t->trace = observe::make_trace_buffer(t->counters);
+  t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
   t->pool = &memory::object_pool::acquire(domain);
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->manager = nullptr;

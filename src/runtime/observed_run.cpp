@@ -1,5 +1,6 @@
-#include "runtime/traced_run.hpp"
+#include "runtime/observed_run.hpp"
 
+#include "runtime/arena.hpp"
 #include "runtime/context.hpp"
 #include "runtime/thread_state.hpp"
 
@@ -27,11 +28,28 @@ class traced_scope {
   std::int64_t begin_ns_;
 };
 
+void count_task(thread_state& t, std::uint16_t home) noexcept {
+  if (home == t.domain) {
+    t.counters.add(observe::event::home);
+  } else {
+    t.counters.add(observe::event::away);
+    t.homes.ran_away(t.domain, home, t.in->domain_count());
+  }
+}
+
+task* run_or_cancel(dispatcher& d, task& work) {
+  return context_access::is_cancelled(*d.ed.context) ? work.cancel(d.ed) : work.execute(d.ed);
+}
+
 }  // namespace
 
-task* run_traced(dispatcher& d, task& work, std::uint16_t home) {
+task* run_observed(dispatcher& d, task& work, std::uint16_t home) {
+  count_task(*d.thread, home);
+  if (d.thread->trace == nullptr) {
+    return run_or_cancel(d, work);
+  }
   const traced_scope scope(d, home);
-  return context_access::is_cancelled(*d.ed.context) ? work.cancel(d.ed) : work.execute(d.ed);
+  return run_or_cancel(d, work);
 }
 
 }  // namespace homing::scheduler
