@@ -92,20 +92,24 @@ class Browser:
         while not any(seen.get("method") == event for seen in self.events):
             self.events.append(self._receive())
 
-    def open(self, path, width, height=900, dark=False, media="screen"):
-        """Shows a file as a screen of that width would; events are of this page only."""
+    def open(self, path, width, **screen):
+        """Shows a file."""
+        self.open_url(path.resolve().as_uri(), width, **screen)
+
+    def open_url(self, url, width, height=900, dark=False, media="screen"):
+        """Shows a page as a screen of that width would; events are of this page only."""
         self.events.clear()
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1,
                   mobile=phone)
         self.send("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.send("Page.navigate", url=path.resolve().as_uri())
+        self.send("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
 
-    def value(self, expression):
-        """What JavaScript says, run from outside: the page itself has none."""
-        seen = self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+    def value(self, expression, wait=False):
+        """What JavaScript says, run from outside; `wait`: for what it promises."""
+        seen = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait)
         if "exceptionDetails" in seen:
             raise RuntimeError(f"{expression}: {seen['exceptionDetails']}")
         return seen["result"].get("value")
