@@ -7,8 +7,9 @@
 /// Where items are short, a thread leaves what another has offered: then fetching in turn costs more than it wins, and
 /// the stream stays with its thread.
 ///
-/// Threads: any; of all that ask, one gets the input.
-/// Source:  the limits are measured: `make bench` (pipeline/light, pipeline/1us).
+/// Threads:  any; of all that ask, one gets the input.
+/// Protocol: docs/protocols/pipeline.md.
+/// Source:   the limits are measured: `make bench` (pipeline/light, pipeline/1us).
 #pragma once
 
 #include <algorithm>
@@ -48,15 +49,15 @@ class least_time {
 
 class input_offer {
  public:
-  /// The next input may be fetched, by one. `by` is the offering task, aligned to four bytes at least; it is compared,
-  /// not used. True if the caller must make the call: none is on its way.
+  /// [PI4] The next input may be fetched, by one. `by` is the offering task, aligned to four bytes at least; it is
+  /// compared, not used. True if the caller must make the call: none is on its way.
   bool offer(const void* by) noexcept {
     // release, for the acquire of take() and answer_call(): what the input filter has done goes from one that fetches
     // to the next. Under ThreadSanitizer unit.runtime_pipeline reports a race where one of the three is relaxed.
     return (word_.fetch_or(address(by) | waits | call_is_out, sync::release) & call_is_out) == 0;
   }
 
-  /// True if input was offered, by the asking task or worth its way from another one: the caller fetches it.
+  /// [PI6] True if input was offered, by the asking task or worth its way from another one: the caller fetches it.
   bool take(const void* asking) noexcept {
     // relaxed: the exchange decides; a look spares the line where nothing waits.
     const std::uintptr_t seen = word_.load(sync::relaxed);
@@ -66,7 +67,8 @@ class input_offer {
     return (word_.fetch_and(call_is_out, sync::acquire) & waits) != 0;
   }
 
-  /// By the call, when it runs: true if input was offered, and the caller fetches it. The next offer needs a new call.
+  /// [PI7] By the call, when it runs: true if input was offered, and the caller fetches it. The next offer needs a new
+  /// call.
   bool answer_call() noexcept { return (word_.exchange(0, sync::acquire) & waits) != 0; }
 
   /// Whether items take so long that threads that fetch in turn win by it.

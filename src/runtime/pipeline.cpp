@@ -238,7 +238,7 @@ class stage_task final : public d1::task {
   }
 
   void start_next_input(d1::execution_data& ed) {
-    // acq_rel: next_turn_ and the input body's own state go from one input task to the next.
+    // [PI3] acq_rel: next_turn_ and the input body's own state go from one input task to the next.
     if (pipeline_.tokens_.fetch_sub(1, sync::acq_rel) > 1) {
       make_input(ed);
     }
@@ -259,7 +259,7 @@ class stage_task final : public d1::task {
     go_to_next_stage();
     input_buffer::token next;
     if (at.buffer != nullptr && at.buffer->done(next)) {
-      next_ = {&at, next};
+      next_ = {&at, next};  // [PI2] this task's
       if (stage_ != end()) {
         leave_next_to_others(ed);
       }
@@ -281,7 +281,7 @@ class stage_task final : public d1::task {
 
   /// The item is through: its token is free. True if this task goes on.
   bool retire(d1::execution_data& ed) {
-    // acq_rel: as in start_next_input().
+    // [PI5] acq_rel: as in start_next_input().
     const bool input_stood_still = pipeline_.tokens_.fetch_add(1, sync::acq_rel) == 0;
     if (began_ns_ != 0) {
       pipeline_.offer_.add_item_time(homing::platform::monotonic_ns() - std::exchange(began_ns_, 0));

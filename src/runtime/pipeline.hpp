@@ -10,6 +10,7 @@
 ///
 /// Threads:   one run() per pipeline object; its tasks on any thread.
 /// Errors:    what a filter throws cancels the context and comes out of run(); items under way are finalized.
+/// Protocol:  docs/protocols/pipeline.md.
 /// Source:    oneTBB's documentation of parallel_pipeline; TBB-NUMA 4.4.3 (detaching), figure 10 (its task tree).
 #pragma once
 
@@ -38,10 +39,11 @@ class input_buffer {
     bool has_place = false;
   };
 
-  /// False if it is the token's turn: the caller runs the filter, then calls done(). True if the buffer has kept it.
+  /// [PI1] False if it is the token's turn: the caller runs the filter, then calls done(). True if the buffer has kept
+  /// it.
   bool keep(token& t);
 
-  /// The filter is through with the token whose turn it was. True if the next one waits here.
+  /// [PI2] The filter is through with the token whose turn it was. True if the next one waits here.
   bool done(token& next);
 
   /// Takes any item that is left, after a cancellation.
