@@ -16,23 +16,25 @@ from command import COMMAND, check, homing, main
 
 MIB = 1 << 20
 STILL = """
-import mmap, sys
+import mmap, os
 block = mmap.mmap(-1, 32 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for i in range(0, len(block), 4096): block[i] = 1
-sys.stdout.write("ready\\n"); sys.stdout.flush()
-sys.stdin.readline()
+while os.read(0, 1): os.write(1, b"!")
 """
 
 
 class Still:
     """A child with 32 MiB of touched memory, until it is let go."""
     def __enter__(self):
-        self.child = subprocess.Popen([sys.executable, "-c", STILL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.child.stdout.readline()
+        self.child = subprocess.Popen([sys.executable, "-c", STILL], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(4):   # what it touches behind the last answer, it has touched behind the others
+            self.child.stdin.write(b"?")
+            self.child.stdin.flush()
+            assert self.child.stdout.read(1) == b"!"
         return self.child.pid
 
     def __exit__(self, *_):
-        self.child.communicate("\n")
+        self.child.communicate()
 
 
 def kernel_count(pid):
