@@ -46,7 +46,9 @@ def show(result: LabResult) -> None:
         print(result.table)
         print("\n(noap, ap: stock oneTBB without and with affinity_partitioner; NACS: a distribution sends the work;\n"
               "FT, INTL: pages by first touch, interleaved; NADD: where the distribution says.) As figures 14 and 15 of the\n"
-              "TBB-NUMA paper, in small; the shares are a model's, of every load and store of a real Linux in QEMU.")
+              "TBB-NUMA paper, in small; the shares are a model's, of every load and store of a real Linux in QEMU. Threads\n"
+              "sleep and wake by the host's clock here, so a busy host makes ours look slower: see bench/README.md for the\n"
+              "same on the model's clock.")
     if result.page:
         print(f"\nReport: {result.page}")
     for problem in [] if result.table else result.problems:

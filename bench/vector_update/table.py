@@ -67,6 +67,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=1, help="each in a machine of its own (default: 1)")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one run (default: %(default)s)")
+    parser.add_argument("--virtual-clock", action="store_true",
+                        help="programs read the model's time, not the host's: a runtime's time limits are the machine's then")
     parser.add_argument("--results", type=Path, help="folder for each run's counts.json, for `homing lab report`")
     parser.add_argument("--check", action="store_true",
                         help=f"exit status 1 unless ours has less than {REMOTE_MOST:.0%} remote DRAM in each run, and "
@@ -100,6 +102,7 @@ def command(options: argparse.Namespace, folder: Path, first: int) -> list[str]:
     return [str(options.build / "bin/homing"), "lab", "run", "--machine", options.machine, "--thp", "never",
             "--cache-scale", f"{options.cache_scale:g}", "--timeout", str(options.timeout), "--results", str(folder),
             *(f"--file={here}:{there}" for here, there in files.items()),
+            *(["--virtual-clock"] if options.virtual_clock else []),
             "--plain-words", "--", "/bin/sh", "-c", "set -e; " + "; ".join(lines)]
 
 
@@ -164,8 +167,9 @@ def table(seen: dict[str, Seen]) -> list[list[str]]:
 
 def print_table(options: argparse.Namespace, seen: dict[str, Seen]) -> None:
     mib = 16 * options.elements / (1 << 20)
+    clock = ", on the model's clock" if options.virtual_clock else ""
     print(f"Modelled, not measured: {options.loops} updates of {mib:.0f} MiB on {options.machine}, {options.threads} threads,\n"
-          f"caches divided by {options.cache_scale:g}; who served the lines that private caches had not;", end=" ")
+          f"caches divided by {options.cache_scale:g}{clock}; who served the lines that private caches had not;", end=" ")
     print("median of " + f"{options.runs} runs (least-most)\n" if options.runs > 1 else "one run\n")
     rows = table(seen)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -193,7 +197,7 @@ def main() -> int:
     problems = unexpected(seen)
     found = json.dumps({"schema": 1, "modelled": True, "machine": options.machine, "cache_scale": options.cache_scale,
                         "elements": options.elements, "loops": options.loops, "threads": options.threads,
-                        "runs": options.runs, "as_expected": not problems, "problems": problems,
+                        "virtual_clock": options.virtual_clock, "runs": options.runs, "as_expected": not problems, "problems": problems,
                         "scenarios": [vars(s) | vars(seen[s.paper]) for s in SCENARIOS]}, indent=1)
     if options.save:
         options.save.write_text(found + "\n")
