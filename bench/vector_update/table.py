@@ -197,7 +197,8 @@ def main() -> int:
     problems = unexpected(seen)
     found = json.dumps({"schema": 1, "modelled": True, "machine": options.machine, "cache_scale": options.cache_scale,
                         "elements": options.elements, "loops": options.loops, "threads": options.threads,
-                        "virtual_clock": options.virtual_clock, "runs": options.runs, "as_expected": not problems, "problems": problems,
+                        "virtual_clock": options.virtual_clock, "runs": options.runs,
+                        "as_expected": not problems, "problems": problems,
                         "scenarios": [vars(s) | vars(seen[s.paper]) for s in SCENARIOS]}, indent=1)
     if options.save:
         options.save.write_text(found + "\n")

@@ -36,7 +36,7 @@ def perfetto_pages():
 class Server:
     """Perfetto's pages and the trace, for the browser of this test only."""
     def __init__(self, folder):
-        pages, self.asked = perfetto_pages(), set()
+        pages = perfetto_pages()
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             def translate_path(self, path):
@@ -83,8 +83,8 @@ def opened_by_perfetto(folder):
         names = [name for name, in processes]
         check([name.split(" (")[0] for name in names] == [f"domain {d}" for d in range(4)], "a process a domain", names)
         lost = ask(browser, "select count(*) from slice s left join thread_track t on s.track_id = t.id left join thread "
-                            "using (utid) left join process using (upid) where process.name not glob 'domain *' "
-                            "or thread.name is null")
+                            "using (utid) left join process using (upid) where process.name is null "
+                            "or process.name not glob 'domain *' or thread.name is null")
         check(lost == [[0]], "each on a named thread of a domain", lost)
         away = ask(browser, "select count(*) from slice s join thread_track t on s.track_id = t.id join thread using (utid) "
                             "join process using (upid) where extract_arg(s.arg_set_id, 'args.home') != process.pid - 1")
