@@ -26,7 +26,8 @@ thread_state* free_records = nullptr;
 
 /// The stay of an application thread in its implicit arena, which it makes at its first use.
 struct implicit_stay {
-  explicit implicit_stay(thread_state& t, arena& a, slot_id number) : where(t, a, number), in(a) {}
+  explicit implicit_stay(thread_state& t, arena& a, slot_id number)
+      : where(t, a, number, thread_kind::application), in(a) {}
   attachment where;
   arena& in;
   std::unique_ptr<master_pin> pin;

@@ -13,6 +13,7 @@
 #include "observe/task_homes.hpp"
 #include "observe/trace.hpp"
 #include "runtime/context.hpp"
+#include "runtime/search_scope.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
@@ -35,6 +36,7 @@ struct after_switch_action {
   void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
   void* argument = nullptr;
   suspend_point* left = nullptr;
+  search_scope scope{};  ///< of a stack that is left in a wait
 };
 
 /// From which deques a thread steals: none, those with several tasks, all.
@@ -74,6 +76,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   bool domain_is_fixed = false;  ///< a worker's, a pinned master's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
+  thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
   std::uint64_t greeted = 0;            ///< newest observer of `in` that this thread has told of its arrival
   std::uint64_t random = 0;             ///< state of the choice among equals
   resource_manager* manager = nullptr;  ///< the one it registered with
