@@ -221,7 +221,7 @@ TEST(deep_waiter, comes_into_a_full_arena) {
   std::atomic<bool> low_is_there{false};
   std::atomic<bool> back{false};
   std::thread low([&] {
-    static_cast<void>(tbb::this_task_arena::max_concurrency());
+    tbb::task_arena(1).execute([] {});  // a thread's depth counts from where it first came
     deep([&] {
       low_is_there = true;
       arena.execute([&] { ran = true; });
@@ -237,56 +237,70 @@ TEST(deep_waiter, comes_into_a_full_arena) {
   low.join();
 }
 
+/// The thread's own stack goes on first and falls asleep in its wait, deep; what it waits for is on a coroutine.
 TEST(deep_waiter, goes_on_with_a_resumed_stack) {
-  tbb::task_arena arena(1);
-  tbb::task::suspend_point points[2] = {};
-  std::atomic<int> suspended{0};
-  std::atomic<bool> back{false};
-  std::thread low([&] {
-    arena.execute([] {});
-    deep([&] {
-      arena.execute([&] {
-        tbb::task_group group;
-        for (auto& point : points) {
-          group.run([&] {
-            tbb::task::suspend([&](tbb::task::suspend_point p) {
-              point = p;
-              ++suspended;
-            });
-          });
-        }
-        group.wait();
+  for (int round = 0; round < 50; ++round) {
+    tbb::task_arena arena(1);
+    tbb::task::suspend_point points[2] = {};
+    std::atomic<int> suspended{0};
+    std::atomic<bool> own_went_on{false};
+    std::atomic<bool> back{false};
+    const auto suspend_at = [&](tbb::task::suspend_point& at) {
+      tbb::task::suspend([&](tbb::task::suspend_point p) {
+        at = p;
+        ++suspended;
       });
+    };
+    std::thread low([&] {
+      arena.execute([] {});
+      deep([&] {
+        arena.execute([&] {
+          tbb::task_group group;
+          group.run([&] { suspend_at(points[1]); });
+          group.run([&] {  // the first to run, on the thread's own stack
+            suspend_at(points[0]);
+            own_went_on = true;
+          });
+          group.wait();
+        });
+      });
+      back = true;
     });
-    back = true;
-  });
-  await("both tasks to suspend", [&] { return suspended == 2; });
-  tbb::task::resume(points[1]);
-  tbb::task::resume(points[0]);
-  await("the deep waiter", [&] { return back.load(); });
-  low.join();
+    await("both tasks to suspend", [&] { return suspended == 2; });
+    tbb::task::resume(points[0]);
+    await("the thread's own stack", [&] { return own_went_on.load(); });
+    pass_time(round);
+    tbb::task::resume(points[1]);
+    await("the deep waiter", [&] { return back.load(); });
+    low.join();
+  }
 }
 
 // ---- on top of a task [S14]
 
 TEST(nested_wait, takes_no_enqueued_task) {
+  tbb::task_arena arena(2, 2);
+  waiting_thread other(arena, here);
+  const pid_t me = gettid();
+  thread_local bool in_task = false;
   for (int round = 0; round < 20; ++round) {
-    thread_local bool in_task = false;
+    std::atomic<bool> taken{false};
     std::atomic<bool> ran{false};
     std::atomic<bool> on_top{false};
-    tbb::task_arena one(1, 1);
-    one.execute([&] {
+    arena.execute([&] {
       tbb::task_group around;
       around.run_and_wait([&] {
         in_task = true;
-        one.enqueue([&] {
+        tbb::task_group inner;
+        inner.run([&] {
+          taken = true;
+          await("the nested wait to find nothing", [&] { return sleeps(me); });
+        });
+        await("the other thread", [&] { return taken.load(); });
+        arena.enqueue([&] {
           on_top = in_task;
           ran = true;
         });
-        tbb::task_group inner;
-        for (int i = 0; i < 100; ++i) {
-          inner.run([] {});
-        }
         inner.wait();
         in_task = false;
       });
@@ -294,6 +308,7 @@ TEST(nested_wait, takes_no_enqueued_task) {
     await("the enqueued task", [&] { return ran.load(); });
     EXPECT_FALSE(on_top);
   }
+  other.end_wait();
 }
 
 TEST(nested_wait, leaves_an_enqueued_task_to_an_outermost_one) {
