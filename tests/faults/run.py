@@ -153,7 +153,8 @@ class Bench:
         else:
             return {1: "wrong result", 4: "unknown exception", 5: "did not recover"}.get(status, f"status {status}")
         if "HOMING_REPORT" in SURROUNDINGS[case.surrounding] and not told:
-            for name in ("report", "trace"):
+            # A program that failed may have run no task, and has no trace then.
+            for name in ("report", "trace") if way == "right" else ("report",):
                 try:
                     body = (folder / name).read_text()
                     for part in body.splitlines() if name == "report" else [body]:
@@ -171,9 +172,9 @@ def place_of(where):
         if re.search(r"lib(tbb|homing)\.so", path) and shutil.which("addr2line"):
             answer = subprocess.run(["addr2line", "-Cfe", path, offset], stdout=subprocess.PIPE, text=True,
                                     check=False).stdout.splitlines()
-            if len(answer) == 2:
-                function = re.sub(r"\(.*|homing::|\(anonymous namespace\)::", "", answer[0])
-                named.append(f"{function} {'/'.join(answer[1].split('/')[-2:])}")
+            if len(answer) == 2 and re.search(r"/(src|include)/", answer[1]):
+                function = re.sub(r"\(anonymous namespace\)::|homing::", "", answer[0])
+                named.append(f"{re.sub(r'[(<].*', '', function)} {'/'.join(answer[1].split()[0].split('/')[-2:])}")
         if len(named) == 6:
             break
     return named or where[1:6]
