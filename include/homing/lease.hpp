@@ -155,7 +155,7 @@ class [[nodiscard]] lease {
   static constexpr std::uint64_t ended = 0;
   static constexpr std::uint64_t unmanaged = std::numeric_limits<std::uint64_t>::max();
 
-  [[nodiscard]] std::uint32_t count_domains() const noexcept {
+  [[nodiscard]] std::uint32_t count_domains() const {
     const detail::tasks_door* const door = detail::lease_door();
     return door != nullptr ? door->domain_count : static_cast<std::uint32_t>(machine_.domains().size());
   }

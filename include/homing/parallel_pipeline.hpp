@@ -118,8 +118,9 @@ class filter_node_leaf<Input, Output, homing::detail::placed_body<Body, Home>> :
  private:
   base_filter* create_filter() const override {
     using filter_type = concrete_filter<Input, Output, Body>;
+    const homing::detail::tasks_door* const open = homing::detail::door();
     base_filter* const made = new (r1::allocate_memory(sizeof(filter_type))) filter_type(mode_, placed_.own_body());
-    if (const homing::detail::tasks_door* const open = homing::detail::door()) {
+    if (open != nullptr) {
       open->place_filter(made, &placed_body::template home_before<Input>, &placed_);
     }
     return made;

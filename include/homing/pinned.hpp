@@ -37,7 +37,7 @@ class domain_stay {
 
 /// Whether the calling thread is of the domain for good, so that it needs no binding. Another thread that is there now
 /// may be moved by the kernel at any time.
-[[nodiscard]] inline bool stays_in(domain_index domain) noexcept {
+[[nodiscard]] inline bool stays_in(domain_index domain) {
   if (current_domain() != domain) return false;
   const std::uint32_t before = door()->move_to(to_index(domain) | domain_is_fixed);
   door()->move_to(before);

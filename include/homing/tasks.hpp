@@ -27,30 +27,34 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace homing {
 
-/// Which libtbb.so.12 the process has.
+/// Which libtbb.so.12 the process has. Errors: std::bad_alloc in the first call of any of these.
 struct runtime_facts {
   bool is_homing;       ///< false: addresses mean nothing
   const char* version;  ///< what TBB_runtime_version() says
 };
-[[nodiscard]] inline runtime_facts runtime() noexcept { return {detail::door() != nullptr, TBB_runtime_version()}; }
+[[nodiscard]] inline runtime_facts runtime() { return {detail::door() != nullptr, TBB_runtime_version()}; }
 
 /// How many domains tasks can be addressed to: those of the machine that the scheduler runs on; 1 on a foreign one.
-[[nodiscard]] inline std::uint32_t domain_count() noexcept {
+[[nodiscard]] inline std::uint32_t domain_count() {
   const detail::tasks_door* const door = detail::door();
   return door == nullptr ? 1 : door->domain_count;
 }
 
 /// The domain that the calling thread works in: that of its worker; of an application thread, where it was when it
-/// entered the arena it is in, or else where it runs. Always 0 on a foreign libtbb.so.12. A few nanoseconds.
-[[nodiscard]] inline domain_index current_domain() noexcept {
+/// entered the arena it is in, or else where it runs. Always 0 on a foreign libtbb.so.12, and in a first call without
+/// memory. A few nanoseconds.
+[[nodiscard]] inline domain_index current_domain() noexcept try {
   const detail::tasks_door* const door = detail::door();
   return domain_index{door == nullptr ? 0 : door->current_domain()};
+} catch (const std::bad_alloc&) {
+  return domain_index{0};
 }
 
 /// An address: a domain, or nowhere in particular.

@@ -128,8 +128,8 @@ class HOMING_API snapshot {
 };
 
 /// The process's machine: read on first use, then the same until somebody calls refresh().
-/// Threads: any. Errors: none; if the machine can't be read, one domain with the CPUs of the mask, and one line on
-/// stderr.
+/// Threads: any. Errors: std::bad_alloc at the first use, which the next one tries again; if the machine can't be read,
+/// one domain with the CPUs of the mask, and one line on stderr.
 [[nodiscard]] HOMING_API snapshot current();
 
 /// Reads the machine again (mask, cpuset, quota, hot-plugged nodes), makes that the current one and returns it.
@@ -140,7 +140,7 @@ HOMING_API snapshot refresh();
 /// The domain that the calling thread works in, by the current snapshot: the one it is bound to by `bound_thread`, else
 /// that of the CPU it runs on now. A thread on a virtual machine, or on a CPU that was not the process's when the
 /// snapshot was taken, is dealt a domain when it first asks, in proportion to their CPUs, and keeps it.
-/// A few nanoseconds. Threads: any.
+/// A few nanoseconds. Threads: any. Errors: 0 where the machine has not been read yet and there is no memory to.
 [[nodiscard]] HOMING_API domain_index current_domain() noexcept;
 
 /// Binds the calling thread to the CPUs of a domain while it lives; then the thread's old mask comes back.

@@ -9,6 +9,7 @@
 
 #include "platform/sanitizer.hpp"
 #include "sync/atomic.hpp"
+#include "sync/spin_lock.hpp"
 
 namespace homing::memory {
 namespace {
@@ -72,15 +73,17 @@ constinit sync::atomic<const allocator*> selected{nullptr};
 
 /// No lock is held while the loader works: a thread that loads a library whose constructors allocate through us holds
 /// the loader's lock, and would wait for ours. Threads that get here together find the same; the first one's stays.
+/// Not on the heap: this runs when the library is loaded, where there is nobody to tell that there is no memory.
 [[gnu::noinline]] const allocator& select() noexcept {
-  const auto* const mine = new allocator(choose());
-  const allocator* first = nullptr;
-  // acq_rel: publishes the table to chosen(); acquire on failure too, for the table of whoever was first.
-  if (selected.compare_exchange_strong(first, mine, sync::acq_rel, sync::acquire)) {
-    return *mine;
+  static constinit sync::spin_lock lock;
+  static constinit allocator place;
+  const allocator mine = choose();
+  const sync::scoped_spin_lock hold(lock);
+  if (selected.load(sync::relaxed) == nullptr) {
+    place = mine;
+    selected.store(&place, sync::release);  // publishes the table to chosen()
   }
-  delete mine;
-  return *first;
+  return place;
 }
 
 const allocator& chosen() noexcept {

@@ -20,6 +20,7 @@ namespace homing::observe {
 namespace {
 
 sync::atomic<bool> is_on{false};
+constinit sync::atomic<unsigned> refused{0};  // threads
 sync::atomic<trace_buffer*> newest{nullptr};
 std::mutex list_lock;
 
@@ -90,6 +91,7 @@ class trace_access {
       mine->thread_ = ::gettid();
     }
     newest.store(mine, sync::relaxed);
+    refused.store(0, sync::relaxed);
   }
 };
 
@@ -116,8 +118,13 @@ void trace_buffer::add(const traced_task& task) noexcept {
 void switch_trace_on() noexcept { is_on.store(true, sync::relaxed); }
 
 trace_buffer* make_trace_buffer(const counters& now) noexcept {
-  return is_on.load(sync::relaxed) ? trace_access::make(now) : nullptr;
+  if (!is_on.load(sync::relaxed)) return nullptr;
+  trace_buffer* const made = trace_access::make(now);
+  if (made == nullptr) refused.fetch_add(1, sync::relaxed);  // relaxed: a count, read at exit
+  return made;
 }
+
+unsigned threads_without_trace() noexcept { return refused.load(sync::relaxed); }
 
 void restart_trace_after_fork(trace_buffer* mine) noexcept { trace_access::restart(mine); }
 

@@ -60,6 +60,8 @@ class trace_buffer {
 void switch_trace_on() noexcept;
 /// The calling thread's new buffer; null if traces are off or there is no memory.
 [[nodiscard]] trace_buffer* make_trace_buffer(const counters& now) noexcept;
+/// Threads that got none for want of memory, and in whose place there are no tasks in the trace.
+[[nodiscard]] unsigned threads_without_trace() noexcept;
 /// In the child of a fork: only the calling thread's buffer (or none) is left, and it is empty.
 void restart_trace_after_fork(trace_buffer* mine) noexcept;
 /// The newest buffer, linked by next().

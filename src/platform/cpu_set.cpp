@@ -26,14 +26,15 @@ affinity_result get_affinity(pid_t thread) {
 }
 
 affinity_result set_affinity(pid_t thread, const cpu_set& wanted) {
+  const int refused = restrict_to(thread, wanted);
+  affinity_result now = get_affinity(thread);
+  if (refused != 0) now.error_number = refused;
+  return now;
+}
+
+int restrict_to(pid_t thread, const cpu_set& wanted) noexcept {
   const auto words = wanted.words();
-  if (::syscall(SYS_sched_setaffinity, thread, words.size_bytes(), words.data()) != 0) {
-    const int refused = errno;
-    affinity_result now = get_affinity(thread);
-    now.error_number = refused;
-    return now;
-  }
-  return get_affinity(thread);
+  return ::syscall(SYS_sched_setaffinity, thread, words.size_bytes(), words.data()) == 0 ? 0 : errno;
 }
 
 }  // namespace homing::platform

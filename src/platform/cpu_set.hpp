@@ -28,8 +28,12 @@ affinity_result get_affinity(pid_t thread = 0);
 
 /// Asks that `thread` run on `wanted` only. The kernel may grant less: it drops CPUs outside the
 /// cpuset without an error, so the result carries the mask that is really in force.
-/// Errors: errno in the result, EINVAL for an empty mask; the old mask then stays.
+/// Errors: errno in the result, EINVAL for an empty mask; the old mask then stays. std::bad_alloc, perhaps only when
+/// the new mask is in force: where it must not stay unknown, restrict_to().
 affinity_result set_affinity(pid_t thread, const cpu_set& wanted);
+
+/// The same without a look at what is in force afterwards: nothing is allocated. Returns 0 or the errno.
+[[nodiscard]] int restrict_to(pid_t thread, const cpu_set& wanted) noexcept;
 
 /// The CPU that the calling thread runs on at this moment, -1 if the kernel can't say.
 /// A load where the C library has registered the thread's rseq area; else the vDSO's answer, some nanoseconds more.

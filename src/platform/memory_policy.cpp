@@ -11,13 +11,15 @@
 #include <string>
 #include <string_view>
 
+#include "platform/files.hpp"
+
 namespace homing::platform {
 namespace {
 
 /// The list in the line of `path` that starts with `field`; none if there is no such line or no list in it.
 id_set<node_id> read_list(const char* path, std::string_view field) {
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; read_line(file, line);) {
     if (line.compare(0, field.size(), field) == 0) {
       std::string_view list(line);
       list.remove_prefix(field.size());

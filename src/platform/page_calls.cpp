@@ -102,7 +102,7 @@ std::optional<numa_mapping> only_mapping(const std::string& text) {
 }
 
 line_source lines_of(std::ifstream& file) {
-  return [&file](std::string& line) { return static_cast<bool>(std::getline(file, line)); };
+  return [&file](std::string& line) { return read_line(file, line); };
 }
 
 class kernel_calls final : public page_calls {
@@ -114,8 +114,11 @@ class kernel_calls final : public page_calls {
 
   std::size_t huge_page_bytes() const noexcept override {
     static const std::size_t bytes = [] {
-      const auto text = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
-      return text ? static_cast<std::size_t>(std::strtoull(text->c_str(), nullptr, 10)) : 0;
+      char room[32];
+      const auto text = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", room);
+      std::size_t number = 0;
+      if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+      return number;
     }();
     return bytes;
   }
@@ -156,13 +159,7 @@ class kernel_calls final : public page_calls {
     return errno_of(::madvise(pointer(range.first), range.bytes(), marked ? MADV_DONTDUMP : MADV_DODUMP));
   }
 
-  int bind_thread(const cpu_set& cpus) noexcept override {
-    try {
-      return set_affinity(0, cpus).error_number;
-    } catch (...) {
-      return ENOMEM;
-    }
-  }
+  int bind_thread(const cpu_set& cpus) noexcept override { return restrict_to(0, cpus); }
 
   std::vector<mapping> mappings(address_range range) override {
     std::ifstream file("/proc/self/smaps");

@@ -58,9 +58,10 @@ std::size_t active_value(std::size_t parameter) {
   return p.is_set.load(sync::acquire) ? p.active.load(sync::relaxed) : default_of(parameter);
 }
 
-void apply(std::size_t parameter) {
+void apply(std::size_t parameter) noexcept {
   if (parameter == global_control::max_allowed_parallelism) {
-    resource_manager::current().obey_limit();
+    // A child of fork() that had no memory for its manager has no limit to obey either.
+    if (resource_manager* const manager = resource_manager::current_or_null()) manager->obey_limit();
   }
 }
 
@@ -70,6 +71,10 @@ std::size_t control_active_value(std::size_t parameter) { return active_value(pa
 
 void control_create(global_control& c) {
   const std::size_t parameter = control_access::parameter(c);
+  // What may throw comes first: a control whose constructor failed must not be listed.
+  if (parameter == global_control::max_allowed_parallelism) {
+    static_cast<void>(resource_manager::current());
+  }
   {
     const std::lock_guard hold(controls_lock);
     parameters[parameter].live.push_back(&c);

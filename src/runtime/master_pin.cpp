@@ -1,6 +1,7 @@
 #include "runtime/master_pin.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "platform/env.hpp"
 #include "runtime/resource_manager.hpp"
@@ -24,23 +25,23 @@ bool master_pin::wanted(const resource_manager& manager) noexcept {
 }
 
 master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {
-  const auto now = platform::get_affinity();
+  // What may throw comes first: a pin that is not made must leave no trace.
+  auto now = platform::get_affinity();
+  platform::cpu_set wanted = now.mask;
   t.move_to_domain(manager.take_in_master(now.mask), manager.domain_count());
   t.domain_is_fixed = true;
   if (!now.ok()) {
     warn_once(now.error_number);
     return;
   }
-  platform::cpu_set wanted = now.mask;
   wanted &= manager.machine().domains()[t.domain].binding;
   if (wanted.empty() || wanted == now.mask) {
     return;
   }
-  const auto bound = platform::set_affinity(0, wanted);
-  if (bound.ok()) {
-    before_ = now.mask;
+  if (const int refused = platform::restrict_to(0, wanted)) {
+    warn_once(refused);
   } else {
-    warn_once(bound.error_number);
+    before_ = std::move(now.mask);
   }
 }
 
@@ -49,7 +50,7 @@ master_pin::~master_pin() {
   thread_.domain_is_fixed = false;
   if (!before_.empty()) {
     // The old mask may be impossible by now (a smaller cpuset): then the thread stays where it is.
-    static_cast<void>(platform::set_affinity(0, before_));
+    static_cast<void>(platform::restrict_to(0, before_));
   }
 }
 

@@ -89,6 +89,10 @@ class report_at_exit {
       add_pages(r);
       observe::write_report(r, report_.get());
     }
+    if (trace_.given() && observe::threads_without_trace() > 0) {
+      platform::warn("HOMING_TRACE=%s: there was no memory for the tasks of %u threads",
+                     platform::printable(trace_.get()).c_str(), observe::threads_without_trace());
+    }
     // A process that ran no task has no trace: programs start others, and one file is not for all of them.
     if (trace_.given() && manager != nullptr && observe::all_traces() != nullptr) {
       std::vector<observe::traced_domain> domains;

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <new>
+#include <optional>
+#include <system_error>
 
 #include "runtime/control.hpp"
 #include "runtime/dispatch.hpp"
@@ -26,10 +28,8 @@ thread_state* free_records = nullptr;
 
 /// The stay of an application thread in its implicit arena, which it makes at its first use.
 struct implicit_stay {
-  explicit implicit_stay(thread_state& t, arena& a, slot_id number)
-      : where(t, a, number, thread_kind::application), in(a) {}
-  attachment where;
-  arena& in;
+  std::optional<attachment> where;
+  arena* in = nullptr;
   std::unique_ptr<master_pin> pin;
 };
 
@@ -61,31 +61,43 @@ void at_thread_end(void*) { leave_this_thread(); }
 pthread_key_t end_key() {
   static const pthread_key_t key = [] {
     pthread_key_t k{};
-    pthread_key_create(&k, &at_thread_end);
+    if (const int error = pthread_key_create(&k, &at_thread_end)) {
+      throw std::system_error(error, std::generic_category(), "homing: no key to learn of the end of threads");
+    }
     return k;
   }();
   return key;
 }
 
+/// One that nobody has; only what cannot throw may come after it.
+thread_state& take_record() {
+  const std::lock_guard hold(records_lock);
+  thread_state* t = free_records;
+  if (t != nullptr) {
+    free_records = t->next_free;
+    return *t;
+  }
+  auto fresh = std::make_unique<thread_state>();
+  fresh->contexts = &make_context_list();
+  t = fresh.release();
+  t->next_record = newest_record.load(sync::relaxed);
+  // release: a reader of the list sees a whole record.
+  newest_record.store(t, sync::release);
+  return *t;
+}
+
 }  // namespace
 
-thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
-
 thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
-  thread_state* t = nullptr;
-  {
-    const std::lock_guard hold(records_lock);
-    t = free_records;
-    if (t != nullptr) {
-      free_records = t->next_free;
-    } else {
-      t = new thread_state;
-      t->contexts = &make_context_list();
-      t->next_record = newest_record.load(sync::relaxed);
-      // release: a reader of the list sees a whole record.
-      newest_record.store(t, sync::release);
-    }
+  // What may throw comes first: a thread for which there was no memory leaves nothing behind, and may try again.
+  struct pool_release {
+    void operator()(memory::object_pool* pool) const noexcept { memory::object_pool::release(*pool); }
+  };
+  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(domain));
+  if (pthread_setspecific(end_key(), pool.get()) != 0) {  // any value: at_thread_end() asks the thread itself
+    throw std::bad_alloc();
   }
+  thread_state* const t = &take_record();
   t->kind = kind;
   t->domain_is_fixed = kind == thread_kind::worker;
   if (t->domain != domain) {  // a record's first domain is 0, and a machine that is read only now has had no tasks
@@ -93,30 +105,28 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
   }
   t->trace = observe::make_trace_buffer(t->counters);
   t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
-  t->pool = &memory::object_pool::acquire(domain);
+  t->pool = pool.release();
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->manager = nullptr;
   t->stack_reserve = reserve_of_this_stack();
   this_thread_or_null = t;
-  pthread_setspecific(end_key(), t);
   return *t;
 }
 
 thread_state& enter_implicit_arena(thread_state& t) {
   resource_manager& manager = resource_manager::current();
   t.manager = &manager;
-  std::unique_ptr<master_pin> pin;
+  auto stay = std::make_unique<implicit_stay>();  // all that may throw comes before the slot is taken
   if (master_pin::wanted(manager)) {
-    pin = std::make_unique<master_pin>(manager, t);
+    stay->pin = std::make_unique<master_pin>(manager, t);
   } else {
     t.move_to_domain(manager.domain_of_this_thread(), manager.domain_count());
   }
   auto* a = new arena(manager, arena_request{});
   a->add_user();
-  const slot_id number = a->occupy_slot(t, thread_kind::application);
-  auto* stay = new implicit_stay(t, *a, number);
-  stay->pin = std::move(pin);
-  t.implicit_stay = stay;
+  stay->in = a;
+  stay->where.emplace(t, *a, a->occupy_slot(t, thread_kind::application), thread_kind::application);
+  t.implicit_stay = stay.release();
   return t;
 }
 
@@ -125,7 +135,7 @@ void leave_implicit_arena(thread_state& t) noexcept {
   if (stay == nullptr) {
     return;
   }
-  arena& a = stay->in;
+  arena& a = *stay->in;
   if (a.observers.any()) {
     a.observers.take_leave(t.greeted, false);
   }
@@ -136,7 +146,7 @@ void leave_implicit_arena(thread_state& t) noexcept {
 
 bool in_implicit_arena_or_none(const thread_state& t) noexcept {
   const auto* stay = static_cast<const implicit_stay*>(t.implicit_stay);
-  return t.in == (stay == nullptr ? nullptr : &stay->in);
+  return t.in == (stay == nullptr ? nullptr : stay->in);
 }
 
 void abandon_arenas_after_fork(thread_state& t) noexcept {
@@ -166,6 +176,8 @@ void leave_this_thread() noexcept {
   t->next_free = free_records;
   free_records = t;
 }
+
+thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
 
 void lock_records_for_fork() noexcept { records_lock.lock(); }
 void unlock_records_after_fork() noexcept { records_lock.unlock(); }

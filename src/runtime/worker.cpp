@@ -114,10 +114,10 @@ namespace {
 
 void bind_worker(const topology::domain& home) {
   static sync::atomic<bool> said{false};
-  const auto bound = platform::set_affinity(0, home.binding);
-  if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
+  const int refused = platform::restrict_to(0, home.binding);
+  if (refused != 0 && !said.exchange(true, sync::relaxed)) {
     platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
-                   std::strerror(bound.error_number));
+                   std::strerror(refused));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <homing/steal_policy.hpp>
 
 #include <algorithm>
+#include <new>
 
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
@@ -14,12 +15,14 @@ namespace {
 
 using namespace homing::scheduler;
 
-std::uint32_t current_domain() noexcept {
+std::uint32_t current_domain() noexcept try {
   thread_state& t = this_thread();
   if (t.kind == thread_kind::worker || t.domain_is_fixed || (t.running != nullptr && !t.running->outermost)) {
     return t.domain;
   }
   return resource_manager::current().domain_of_this_thread();
+} catch (const std::bad_alloc&) {
+  return 0;  // a thread that has no record yet, and no memory for one
 }
 
 void detach(void* work, void* context, std::uint32_t domain) {
@@ -40,7 +43,7 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
   a->enqueue(t, domain);
 }
 
-std::uint32_t move_to(std::uint32_t domain) noexcept {
+std::uint32_t move_to(std::uint32_t domain) {
   using homing::detail::domain_is_fixed;
   thread_state& t = this_thread();
   const std::uint32_t before = t.domain | (t.domain_is_fixed ? domain_is_fixed : 0);
@@ -83,7 +86,7 @@ void place_filter(void* filter, homing::detail::item_home home, const void* plac
 }
 
 lessee asking_thread() {
-  const thread_state& t = this_thread();
+  const thread_state& t = this_thread();  // made here if need be: current_domain() would not tell
   return {current_domain(), t.kind == thread_kind::worker};
 }
 

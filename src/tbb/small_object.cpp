@@ -18,7 +18,9 @@ inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
 
 inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size_t bytes) {
   auto& owner = static_cast<object_pool&>(pool);
-  if (homing::scheduler::this_thread().pool == &owner) {
+  // A thread that has never used the library may end an object; it gets no record, for which there might be no memory.
+  const homing::scheduler::thread_state* const here = homing::scheduler::this_thread_or_null;
+  if (here != nullptr && here->pool == &owner) {
     owner.deallocate_local(memory, bytes);
   } else {
     owner.deallocate_remote(memory, bytes);

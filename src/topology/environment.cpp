@@ -99,9 +99,9 @@ std::shared_ptr<const machine> read_environment(source::figures figures) {
   return one_domain();
 }
 
-// Never freed: threads may still ask while static objects are destroyed. Out of memory ends the
-// program here: nothing can run without a machine.
-const machine& process_machine() noexcept {
+// Never freed: threads may still ask while static objects are destroyed. Where memory runs out, who asks next reads
+// anew.
+const machine& process_machine() {
   static const machine* const snapshot = [] {
     alignas(std::shared_ptr<const machine>) static std::byte place[sizeof(std::shared_ptr<const machine>)];
     return (new (place) std::shared_ptr<const machine>(read_environment()))->get();

@@ -169,7 +169,8 @@ class machine {
 
 /// The process's machine, read on first use as the environment says (docs/guide/machine.md: HOMING_TOPOLOGY,
 /// HOMING_DOMAIN, HWLOC_SYNTHETIC, HWLOC_XMLFILE) and never again. Lives until the process ends.
-/// Threads: any. Errors: none. If hwloc fails, one domain with the process's mask, and one warning.
-[[nodiscard]] const machine& process_machine() noexcept;
+/// Threads: any. Errors: std::bad_alloc until it has been read once. If hwloc fails, one domain with the process's
+/// mask, and one warning.
+[[nodiscard]] const machine& process_machine();
 
 }  // namespace homing::topology

@@ -153,6 +153,6 @@ snapshot refresh() {
 void set_current(const snapshot& machine) { replace(process(), machine); }
 
 // acquire: see replace().
-unsigned long current_generation() noexcept { return process().generation.load(sync::acquire); }
+unsigned long current_generation() { return process().generation.load(sync::acquire); }
 
 }  // namespace homing::topology

@@ -23,8 +23,9 @@ struct snapshot::data {
 /// A snapshot of a given machine: for tests, and for tools that look at files.
 [[nodiscard]] snapshot make_snapshot(std::shared_ptr<const machine> from);
 
-/// Changes with each refresh(), so that a thread can keep what it derived from the current snapshot.
-[[nodiscard]] unsigned long current_generation() noexcept;
+/// Changes with each refresh(), so that a thread can keep what it derived from the current snapshot. Errors: as
+/// topology::current().
+[[nodiscard]] unsigned long current_generation();
 
 /// Makes a snapshot the current one until the next refresh(): for tests.
 void set_current(const snapshot& machine);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -44,7 +45,7 @@ domain_index deal(const snapshot& machine) noexcept {
 
 }  // namespace
 
-domain_index current_domain() noexcept {
+domain_index current_domain() noexcept try {
   const unsigned long generation = current_generation();
   if (here.generation != generation) {
     here.machine = current();
@@ -58,6 +59,8 @@ domain_index current_domain() noexcept {
   if (const auto running = machine.domain_of(platform::current_cpu())) return *running;
   if (!here.dealt) here.dealt = deal(machine);
   return *here.dealt;
+} catch (const std::bad_alloc&) {
+  return domain_index{0};  // nobody has read the machine yet, and there is no memory to: the next call tries again
 }
 
 struct bound_thread::saved {
@@ -68,17 +71,10 @@ struct bound_thread::saved {
 bound_thread::bound_thread(const snapshot& machine, domain_index domain) : saved_(std::make_unique<saved>()) {
   platform::cpu_set wanted;
   for (const cpu_id cpu : machine.at(domain).runs_on) wanted.add(cpu);
-  const auto old = platform::get_affinity();
-  if (!old.ok()) {
-    error_number_ = old.error_number;
-    return;
-  }
-  const auto granted = platform::set_affinity(0, wanted);
-  if (!granted.ok()) {
-    error_number_ = granted.error_number;
-    return;
-  }
-  saved_->mask = old.mask;
+  auto old = platform::get_affinity();
+  error_number_ = old.ok() ? platform::restrict_to(0, wanted) : old.error_number;
+  if (error_number_ != 0) return;
+  saved_->mask = std::move(old.mask);  // nothing may throw while the thread is bound, and nobody undoes it
   saved_->bound = std::exchange(here.bound, domain);
 }
 
@@ -86,7 +82,7 @@ bound_thread::~bound_thread() {
   if (error_number_ != 0) return;
   here.bound = saved_->bound;
   // The old mask may be impossible by now (a smaller cpuset): then the thread stays where it is.
-  static_cast<void>(platform::set_affinity(0, saved_->mask));
+  static_cast<void>(platform::restrict_to(0, saved_->mask));
 }
 
 }  // namespace homing::topology

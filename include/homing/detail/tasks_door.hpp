@@ -39,7 +39,8 @@ struct tasks_door {
   /// As d1::task_arena::initialize(), for an arena whose workers are all of one domain. Errors: as initialize().
   void (*initialize_in)(void* arena, std::uint32_t domain);
   /// The calling thread counts as one of that domain from now on. Returns what it was, for the call that ends it.
-  std::uint32_t (*move_to)(std::uint32_t domain) noexcept;
+  /// Errors: std::bad_alloc in a thread that has not used the library before.
+  std::uint32_t (*move_to)(std::uint32_t domain);
   /// Gives a filter (d1::base_filter) a home. To be called by create_filter() for the filter that it returns; `placed`
   /// lives as long as the filter.
   void (*place_filter)(void* filter, item_home home, const void* placed) noexcept;
@@ -67,8 +68,9 @@ inline constexpr std::uint32_t domain_is_fixed = std::uint32_t{1} << 31;
 inline constexpr const char* tasks_door_name = "homing_tasks_door";
 using tasks_door_opener = const tasks_door* (*)();
 
-/// Null if the process runs on another libtbb.so.12 than ours.
-[[nodiscard]] inline const tasks_door* door() noexcept {
+/// Null if the process runs on another libtbb.so.12 than ours. Errors: std::bad_alloc until it has been found once: the
+/// library reads the machine first.
+[[nodiscard]] inline const tasks_door* door() {
   static const tasks_door* const found = [] {
     // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
     const auto open = reinterpret_cast<tasks_door_opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
@@ -79,15 +81,15 @@ using tasks_door_opener = const tasks_door* (*)();
 }
 
 /// The door if it knows steal policies, null otherwise.
-[[nodiscard]] inline const tasks_door* policy_door() noexcept {
+[[nodiscard]] inline const tasks_door* policy_door() {
   constexpr std::size_t needed_bytes = offsetof(tasks_door, initialize_with) + sizeof(tasks_door::initialize_with);
   const tasks_door* const table = door();
   return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
 }
 
 /// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others
-/// use: whoever takes a lease need not have TBB itself.
-[[nodiscard]] inline const tasks_door* lease_door() noexcept {
+/// use: whoever takes a lease need not have TBB itself. Errors: as door().
+[[nodiscard]] inline const tasks_door* lease_door() {
   static std::atomic<const tasks_door*> known{nullptr};
   constexpr std::size_t needed_bytes = offsetof(tasks_door, state_of_lease) + sizeof(tasks_door::state_of_lease);
   const tasks_door* table = known.load(std::memory_order_acquire);

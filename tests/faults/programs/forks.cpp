@@ -1,0 +1,45 @@
+// A process that used TBB forks: parent and child go on with loops of their own.
+#include <sys/wait.h>
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include "faults.hpp"
+
+namespace {
+
+void use() {
+  std::atomic<int> seen{0};
+  tbb::parallel_for(0, 60, [&](int) { ++seen; });
+  tbb::task_arena arena(2);
+  arena.execute([&] { tbb::parallel_for(0, 60, [&](int) { ++seen; }); });
+  tbb::task_group group;
+  group.run([&] { ++seen; });
+  group.wait();
+  faults::require(seen == 121, "not each item once");
+}
+
+}  // namespace
+
+int main() {
+  return faults::check([] {
+    use();
+    const pid_t child = ::fork();
+    if (child == 0) _exit(faults::once(use));
+    faults::require(child > 0, "fork failed");
+    std::exception_ptr trouble;
+    try {
+      use();
+    } catch (...) {
+      trouble = std::current_exception();
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+    }
+    if (trouble != nullptr) std::rethrow_exception(trouble);
+    faults::require(WIFEXITED(status), "the child was killed by a signal");
+    faults::require(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3, "the child's result is wrong");
+    if (WEXITSTATUS(status) == 3) throw std::bad_alloc();
+  });
+}
