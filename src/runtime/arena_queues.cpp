@@ -37,6 +37,9 @@ void arena::enqueue(task& t, unsigned home_or_none) {
   } else {
     new_mail(no_isolation, home_or_none);
   }
+  if (__builtin_expect(manager_.is_refused(), false)) {
+    manager_.insist_on_worker(*this);
+  }
 }
 
 void arena::want_mandatory_worker() noexcept {

@@ -47,7 +47,7 @@ void sleep_in_arena(thread_state& t, isolation_tag isolation, Ready&& ready) {
   }
   sync::heavy_fence();  // ... before the last look
   if (!ready() && !a.has_work(isolation, t.domain)) {
-    t.parker.park();  // [S5]
+    a.manager().park(t.parker);  // [S5]
   }
   const bool woken_for_work = a.sleep_end(me);
   if (isolation == no_isolation) {
