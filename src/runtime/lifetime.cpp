@@ -24,19 +24,15 @@ void before_fork() {
   if (locked_manager != nullptr) {
     locked_manager->lock_for_fork();
   }
-  lock_contexts_for_fork();
   lock_records_for_fork();
+  lock_contexts_for_fork();
   waiting_threads.lock_all();
 }
 
-void unlock_shared_state() {
-  waiting_threads.unlock_all();
-  unlock_records_after_fork();
-  unlock_contexts_after_fork();
-}
-
 void after_fork_in_parent() {
-  unlock_shared_state();
+  waiting_threads.unlock_all();
+  unlock_contexts_after_fork();
+  unlock_records_after_fork();
   if (locked_manager != nullptr) {
     locked_manager->unlock_in_parent();
   }
@@ -44,12 +40,14 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
+  thread_state* t = this_thread_or_null;
   waiting_threads.forget();
-  unlock_shared_state();
+  waiting_threads.unlock_all();
+  const bool in_task = t != nullptr && t->running != nullptr && !t->running->outermost;
+  unlock_contexts_in_child(in_task ? t->running->ed.context : nullptr, t != nullptr ? t->contexts : nullptr);
+  unlock_records_after_fork();
   coroutine::reset_lock_after_fork();
   keep_only_this_record_after_fork();
-  thread_state* t = this_thread_or_null;
-  forget_context_lists_after_fork(t != nullptr ? t->contexts : nullptr);
   if (locked_manager != nullptr) {
     locked_manager->unlock_in_child();
     unlock_controls_after_fork();
