@@ -187,7 +187,7 @@ void resource_manager::count_makeable() noexcept {
 
 void resource_manager::unlock() noexcept {
   lock_.unlock();
-  sync::full_fence();  // the unlock before the look; partner: dirty_, then the try, in demand_changed(). [A6]
+  // [A6] seq_cst: after the unlock; partner: dirty_, then the try, in demand_changed().
   if (dirty_.load(sync::seq_cst)) {
     demand_changed();
   }

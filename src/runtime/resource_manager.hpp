@@ -23,6 +23,7 @@
 #include "runtime/lease_book.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/thread_state.hpp"
+#include "sync/mutex.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
 #include "topology/machine.hpp"
@@ -219,7 +220,7 @@ class resource_manager {
   sync::atomic<bool> unmet_{false};  ///< some arena could use more workers than the last allotment gave it
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
-  std::mutex lock_;
+  sync::mutex lock_;
   lease_book leases_;
   std::mutex stop_lock_;                        ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
