@@ -18,11 +18,14 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
+#include "platform/fork.hpp"
 
 namespace homing::platform {
 namespace {
@@ -105,19 +108,25 @@ line_source lines_of(std::ifstream& file) {
   return [&file](std::string& line) { return static_cast<bool>(std::getline(file, line)); };
 }
 
+// Not the compiler's lock of a static variable: a fork must find nobody at it.
+std::mutex huge_lock;
+std::optional<std::size_t> huge_bytes;
+const fork_part huge_over_fork(
+    fork_layer::environment, [] { huge_lock.lock(); }, [] { huge_lock.unlock(); }, [] { huge_lock.unlock(); });
+
 class kernel_calls final : public page_calls {
  public:
   std::size_t page_bytes() const noexcept override {
-    static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return bytes;
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));  // a constant of the C library
   }
 
   std::size_t huge_page_bytes() const noexcept override {
-    static const std::size_t bytes = [] {
+    const std::lock_guard hold(huge_lock);
+    if (!huge_bytes) {
       const auto text = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
-      return text ? static_cast<std::size_t>(std::strtoull(text->c_str(), nullptr, 10)) : 0;
-    }();
-    return bytes;
+      huge_bytes = text ? static_cast<std::size_t>(std::strtoull(text->c_str(), nullptr, 10)) : 0;
+    }
+    return *huge_bytes;
   }
 
   int set_policy(address_range range, policy_mode mode, const node_set& nodes,
