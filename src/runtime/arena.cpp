@@ -318,7 +318,8 @@ void arena::see_all_pushes() noexcept {
   fence_duty duty = fence_duty_.load(sync::seq_cst);
   if (duty == fence_duty::pushers) {
     if (since < look_pace_.rare_ns) {
-      return;  // our leaving the count was a full fence, and so was what the pusher did before it looked at the count
+      sync::full_fence_after_exchange();  // leaving the count, before the look; partner: a pusher's full fence
+      return;
     }
     // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
     fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);

@@ -13,9 +13,32 @@ namespace scheduler = homing::scheduler;
 
 namespace {
 
-scheduler::arena& arena_or_current(const d1::task_arena_base* user) {
+/// In the child of a fork: a new arena for an object of before it, unless the calling thread is in the old one.
+[[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
+  const scheduler::thread_state& t = scheduler::arena_thread();
+  if (scheduler::slot_held_in(t, old) != scheduler::no_slot) {
+    return &old;
+  }
+  auto* fresh = new scheduler::arena(scheduler::resource_manager::current(), old.request());
+  fresh->add_user();
+  scheduler::arena* now = nullptr;
+  if (!task_arena_impl::replace_arena(user, old, *fresh, now)) {
+    fresh->drop_user();
+  }
+  return now;  // the old one is left behind, as all that the parent's threads may have been in
+}
+
+scheduler::arena* arena_of(d1::task_arena_base& user) {
+  scheduler::arena* a = task_arena_impl::arena_of(user);
+  if (__builtin_expect(a != nullptr && &a->manager() != scheduler::resource_manager::current_or_null(), false)) {
+    return renewed(user, *a);
+  }
+  return a;
+}
+
+scheduler::arena& arena_or_current(d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (scheduler::arena* a = task_arena_impl::arena_of(*user)) {
+    if (scheduler::arena* a = arena_of(*user)) {
       return *a;
     }
   }
@@ -75,12 +98,10 @@ bool attach(d1::task_arena_base& user) {
 }
 
 void execute(d1::task_arena_base& user, d1::delegate_base& body) {
-  scheduler::execute_in_arena(scheduler::arena_thread(), *task_arena_impl::arena_of(user), body);
+  scheduler::execute_in_arena(scheduler::arena_thread(), *arena_of(user), body);
 }
 
-void wait(d1::task_arena_base& user) {
-  scheduler::work_until_empty(scheduler::arena_thread(), *task_arena_impl::arena_of(user));
-}
+void wait(d1::task_arena_base& user) { scheduler::work_until_empty(scheduler::arena_thread(), *arena_of(user)); }
 
 int max_concurrency(const d1::task_arena_base* user) {
   if (user != nullptr) {
