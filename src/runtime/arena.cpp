@@ -69,8 +69,7 @@ arena::arena(resource_manager& manager, const arena_request& request)
   for (unsigned d = 0; d < domain_count_ && request.only_domain >= 0; ++d) {
     allowed_by_domain_[d] = static_cast<int>(d) == request.only_domain ? allowed_by_domain_[d] : 0;
   }
-  const bool constrained = request.constraints.numa_id >= 0 || request.constraints.core_type >= 0 ||
-                           request.constraints.max_threads_per_core > 0;
+  const bool constrained = request.constraints != topology::constraints_query{};
   if (std::accumulate(allowed_by_domain_.begin(), allowed_by_domain_.end(), 0U) == 0) {
     allowed_by_domain_ = machine.allowed_cpus_by_domain({});
   }

@@ -1,11 +1,10 @@
 /// Exported: task_arena, enqueue, submit, isolation, parallel phases.
 #include <oneapi/tbb/task_arena.h>
 
-#include <algorithm>
-
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
+#include "tbb/known_constraints.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -57,6 +56,16 @@ void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
   a.enqueue(t, scheduler::arena::no_home);
 }
 
+/// An arena that takes its size from its constraints must know them all. One that is told its size runs with
+/// constraints that mean nothing, as in oneTBB, and anywhere; only a node that is not there among several is an error.
+void assert_meant(const homing::topology::machine& machine, const scheduler::arena_request& request) {
+  if (request.max_concurrency <= 0) {
+    assert_known(machine, request.constraints);
+  } else if (request.constraints.numa_id >= 0 && machine.numa_ids().size() > 1) {
+    assert_known_node(machine, request.constraints.numa_id);
+  }
+}
+
 }  // namespace
 
 void initialize(d1::task_arena_base& user) {
@@ -65,14 +74,7 @@ void initialize(d1::task_arena_base& user) {
   request.only_domain = t.domain_of_next_arena;
   request.steal = t.steal_in_next_arena;
   scheduler::resource_manager& manager = scheduler::resource_manager::current();
-  if (request.constraints.numa_id >= 0) {
-    const auto ids = manager.machine().numa_ids();
-    if (std::find(ids.begin(), ids.end(), request.constraints.numa_id) == ids.end()) {
-      assertion_failure(__func__, __LINE__, "numa_id is one of info::numa_nodes()",
-                        "The constraints::numa_id value is not known to the library. Use tbb::info::numa_nodes() to "
-                        "get the list of possible values.");
-    }
-  }
+  assert_meant(manager.machine(), request);
   auto* a = new scheduler::arena(manager, request);
   a->add_user();
   task_arena_impl::set_arena(user, a);
@@ -117,8 +119,8 @@ int max_concurrency(const d1::task_arena_base* user) {
                                        .set_numa_id(c.numa_id)
                                        .set_core_type(c.core_type)
                                        .set_max_threads_per_core(c.max_threads_per_core);
-    return c.numa_id < 0 && c.core_type < 0 && c.max_threads_per_core < 0 ? numa_default_concurrency(-1)
-                                                                          : constraints_default_concurrency(wanted);
+    return c == homing::topology::constraints_query{} ? numa_default_concurrency(-1)
+                                                      : constraints_default_concurrency(wanted);
   }
   const scheduler::thread_state* t = scheduler::this_thread_or_null;
   return t != nullptr && t->in != nullptr ? static_cast<int>(t->in->concurrency_now()) : numa_default_concurrency(-1);
