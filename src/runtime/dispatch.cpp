@@ -371,16 +371,15 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   task_access::set_isolation(work, isolation);
   task_access::set_address(work, {t.slot_number, affinity, home});
 
+  // A slot's mail waits for its thread also while that is away: a worker comes back to the slot that it had.
   const bool to_slot = affinity < first_domain_slot;
-  const bool taken_slot = to_slot && a.slot(affinity).occupied.load(sync::relaxed);
-  const bool mail_to_slot = taken_slot && affinity != t.slot_number;
-  const bool mail_to_domain = !mail_to_slot && home != t.domain && !(to_slot && affinity == t.slot_number);
+  const bool mail_to_slot = to_slot && affinity != t.slot_number;
+  const bool mail_to_domain = !to_slot && home != t.domain;
   if (mail_to_slot || mail_to_domain) {
-    const slot_id address = mail_to_slot ? affinity : static_cast<slot_id>(first_domain_slot + home);
-    const std::uint64_t tag = make_tag(isolation, address);
+    const std::uint64_t tag = make_tag(isolation, affinity);
     auto* proxy = new (t.pool->allocate(sizeof(task_proxy))) task_proxy(work, *t.pool);
     t.slot->tasks.reserve_one();  // so that nothing can fail once the mail is posted
-    if (a.post(address, as_item(*proxy), tag)) {
+    if (a.post(affinity, as_item(*proxy), tag)) {
       t.slot->tasks.push(as_item(*proxy), tag);
       a.new_mail(work_kind::mailed, isolation, home);
       return;
