@@ -192,9 +192,10 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
 
 bool arena::has_common_task(isolation_tag isolation) noexcept {
   if (isolation == no_isolation) {
-    return !unaddressed.empty() || !critical.empty();
+    return !unaddressed.empty() || !critical.empty() || !spilled.empty();
   }
-  return critical.has_if([&](const task& t) { return task_access::isolation(t) == isolation; });
+  const auto fits = [&](const task& t) { return task_access::isolation(t) == isolation; };
+  return critical.has_if(fits) || spilled.has_if(fits);
 }
 
 bool arena::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {

@@ -20,7 +20,6 @@
 #include "runtime/task_proxy.hpp"
 #include "runtime/thread_state.hpp"
 #include "sync/mailbox.hpp"
-#include "sync/shared_queue.hpp"
 #include "sync/work_deque.hpp"
 #include "topology/machine.hpp"
 
@@ -49,7 +48,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
-  sync::shared_queue<task> queue;
+  task_queue queue;
 };
 
 struct arena_request {
@@ -235,12 +234,15 @@ class arena {
   void enqueue(task& t, unsigned home_or_none);
   void submit_critical(task& t);
   void submit_resume(task& t);
+  /// What the calling thread's deque has no room for.
+  [[gnu::noinline]] void spill(task& t);
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
-  sync::shared_queue<task> unaddressed;
-  sync::shared_queue<task> critical;
-  sync::shared_queue<task> resumed;
+  task_queue unaddressed;
+  task_queue critical;
+  task_queue resumed;
+  task_queue spilled;  ///< spawned where the deque was full and there was no memory for a larger one
   observer_list observers;
 
   /// Threads that hold the arena in a parallel phase: workers stay longer.

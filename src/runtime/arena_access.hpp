@@ -28,6 +28,11 @@ struct task_arena_impl {
         user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::acq_rel));
   }
 
+  /// The headers' once-only initialize() waits for ever for one that ended by an exception: it has not begun, then.
+  static void restart_initialization(d1::task_arena_base& user) noexcept {
+    user.my_initialization_state.store(d0::do_once_state::uninitialized, homing::sync::release);
+  }
+
   static homing::scheduler::arena_request request_of(const d1::task_arena_base& user) noexcept {
     homing::scheduler::arena_request r;
     r.max_concurrency = user.my_max_concurrency;

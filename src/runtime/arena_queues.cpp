@@ -53,6 +53,11 @@ void arena::submit_critical(task& t) {
   new_common_work(task_access::isolation(t), 0);
 }
 
+void arena::spill(task& t) {
+  spilled.push(t);
+  new_common_work(task_access::isolation(t), 0);
+}
+
 void arena::submit_resume(task& t) {
   resumed.push(t);
   if (is_of_one_domain()) {

@@ -20,7 +20,7 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) {
     return taken;
   }
   const isolation_tag its = task_access::isolation(*taken);
-  t.slot->tasks.push(as_item(*taken), make_tag(its, no_slot));
+  keep(t, *taken, make_tag(its, no_slot));
   t.in->new_work(its, t.domain, *t.slot);
   return nullptr;
 }
@@ -67,7 +67,7 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
 /// 9's test while the thread has patience.
 task* take_queued(thread_state& t, patience p) {
   arena& a = *t.in;
-  const auto take_from = [&](sync::shared_queue<task>& queue) {
+  const auto take_from = [&](task_queue& queue) {
     task* item = queue.take();
     t.taken_from = item != nullptr ? &queue : nullptr;
     return item;
@@ -168,6 +168,11 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   return nullptr;
 }
 
+task* take_spilled(thread_state& t, isolation_tag isolation) {
+  return t.in->spilled.take_if(
+      [&](const task& s) { return isolation == no_isolation || task_access::isolation(s) == isolation; });
+}
+
 task* take_resumed(thread_state& t) {
   if (t.in->resumed.empty()) {
     return nullptr;
@@ -256,6 +261,11 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   if (task* found = take_mail(t, isolation)) {
     return found;
   }
+  if (__builtin_expect(!t.in->spilled.empty(), false)) {
+    if (task* found = take_spilled(t, isolation)) {
+      return found;
+    }
+  }
   // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
   // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
   const bool resumed_first = !t.resumed_last;
@@ -286,7 +296,7 @@ void put_back(thread_state& t, task& found) {
   if (t.taken_from != nullptr) {
     t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
   } else {
-    t.slot->tasks.push(as_item(found), make_tag(task_access::isolation(found), no_slot));
+    keep(t, found, make_tag(task_access::isolation(found), no_slot));
   }
 }
 

@@ -15,6 +15,13 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// A task from mailboxes, shared queues, or another thread's deque, or null after one look everywhere.
 [[nodiscard]] task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p);
 
+/// Puts a task into the own deque, or to the spilled ones where that has no room and there is no memory for more.
+inline void keep(thread_state& t, task& work, std::uint64_t tag) {
+  if (__builtin_expect(!t.slot->tasks.try_push(as_item(work), tag), false)) {
+    t.in->spill(work);
+  }
+}
+
 /// Puts a task that the thread has just found elsewhere where others find it: it must leave. [A12]
 void put_back(thread_state& t, task& found);
 

@@ -172,7 +172,7 @@ def place_of(where):
         if re.search(r"lib(tbb|homing)\.so", path) and shutil.which("addr2line"):
             answer = subprocess.run(["addr2line", "-Cfe", path, offset], stdout=subprocess.PIPE, text=True,
                                     check=False).stdout.splitlines()
-            if len(answer) == 2 and re.search(r"/(src|include)/", answer[1]):
+            if len(answer) == 2 and re.search(r"/src/|/include/homing/", answer[1]):
                 function = re.sub(r"\(anonymous namespace\)::|homing::", "", answer[0])
                 named.append(f"{re.sub(r'[(<].*', '', function)} {'/'.join(answer[1].split()[0].split('/')[-2:])}")
         if len(named) == 6:
