@@ -153,7 +153,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
   while (next != level.end() && pool.left != 0) {
     arena& a = **next;
     ++next;
-    const bool has_more = a.has_work(no_isolation, arena::anybody);
+    const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
     if (!a.wants_workers() || (!has_more && a.workers_.load(sync::relaxed) == 0 && a.stand_down())) {
       unlist(a);  // its own threads did the work before a worker came
       continue;

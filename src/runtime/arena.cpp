@@ -43,6 +43,17 @@ sync::mailbox* mailbox_of(sync::atomic<sync::mailbox*>& place, std::size_t capac
   return box;
 }
 
+/// With the mail that nobody has fetched: its tasks were taken from their deques, so each proxy is at its second life.
+void delete_mailbox(sync::mailbox* box) noexcept {
+  if (box == nullptr) {
+    return;
+  }
+  while (const std::uintptr_t item = box->take([](std::uint64_t) { return true; })) {
+    as_proxy(item)->abandon();  // [M8]
+  }
+  delete box;
+}
+
 constexpr std::size_t slot_mail_capacity = 64;
 
 }  // namespace
@@ -87,10 +98,10 @@ arena::arena(resource_manager& manager, const arena_request& request)
 
 arena::~arena() {
   for (unsigned i = 0; i < slot_count_; ++i) {
-    delete slots_[i].mail.load(sync::relaxed);
+    delete_mailbox(slots_[i].mail.load(sync::relaxed));
   }
   for (unsigned d = 0; d < domain_count_; ++d) {
-    delete domains_[d].mail.load(sync::relaxed);
+    delete_mailbox(domains_[d].mail.load(sync::relaxed));
   }
 }
 
@@ -148,12 +159,20 @@ void arena::release_slot(slot_id number) noexcept {
   }
   if (__builtin_expect(unheard_.load(sync::relaxed), false)) {
     unheard_.store(false, sync::relaxed);
-    call_for_work_left(isolation_of_the_work, slots_[number].home);
+    call_for_work_left(slots_[number].home);
   }
   if (__builtin_expect(stays_, false) && !slots_[number].tasks.looks_empty()) {
     // [S10] What its thread has left is everybody's now.
-    call_somebody(isolation_of_the_work, slots_[number].domain.load(sync::relaxed), reach::all);
+    call_somebody({.home = slots_[number].domain.load(sync::relaxed)}, reach::all);
   }
+  if (__builtin_expect(max_workers_ == 0 && !resumed.empty(), false)) {
+    want_mandatory_worker_if_deserted();  // [A20] it may have been the last one who could go on with that stack
+  }
+}
+
+bool arena::is_deserted() const noexcept {
+  return std::none_of(&slots_[0], &slots_[0] + slot_count_,
+                      [](const arena_slot& s) { return s.occupied.load(sync::seq_cst); });
 }
 
 bool arena::has_free_worker_slot() const noexcept {
@@ -190,115 +209,60 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
   return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
 }
 
-bool arena::has_common_task(isolation_tag isolation) noexcept {
-  if (isolation == no_isolation) {
-    return !unaddressed.empty() || !critical.empty() || !spilled.empty();
-  }
-  const auto fits = [&](const task& t) { return task_access::isolation(t) == isolation; };
-  return critical.has_if(fits) || spilled.has_if(fits);
-}
-
-bool arena::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
-  return slot.tasks.has([&](std::uint64_t tag) {
-    const slot_id affinity = tag_affinity(tag);
-    if (affinity != no_slot && by_domain != anybody) {
-      // A thread of its home domain looks for work and will find it: not ours.
-      const unsigned h = home_of(affinity);
-      if (h != by_domain && (domains_[h].searchers.load(sync::relaxed) > 0 || is_left_to(h))) {
-        return false;
-      }
-    }
-    return tag_fits(tag, isolation);
-  });
-}
-
-bool arena::has_common_work(isolation_tag isolation) noexcept { return !resumed.empty() || has_common_task(isolation); }
-
-bool arena::has_work(isolation_tag isolation, unsigned by_domain) noexcept {
-  return !resumed.empty() || has_task(isolation, by_domain);
-}
-
-bool arena::has_task(isolation_tag isolation, unsigned by_domain) noexcept {
-  if (has_common_task(isolation)) {
-    return true;
-  }
-  const auto fits = [&](std::uint64_t tag) { return tag_fits(tag, isolation); };
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    arena_domain& home = domains_[d];
-    if (stays_ && by_domain != anybody && d != by_domain) {
-      // As take_queued(): a queue that nobody else could serve, and nothing else.
-      if (isolation == no_isolation && !home.queue.empty() && home.allotted.load(sync::relaxed) == 0 &&
-          home.active.load(sync::relaxed) == 0) {
-        return true;
-      }
-      continue;
-    }
-    if (isolation == no_isolation && !home.queue.empty()) {
-      return true;
-    }
-    if (d == by_domain) {
-      const sync::mailbox* box = home.mail.load(sync::acquire);
-      if (box != nullptr && box->has(fits)) {
-        return true;
-      }
-    }
-  }
-  return std::any_of(&slots_[0], &slots_[0] + slot_count_, [&](const arena_slot& slot) {
-    return (by_domain == anybody || may_rob(by_domain, slot)) && has_slot_work(isolation, slot, by_domain);
-  });
-}
-
 template <typename Call>
-void arena::for_work_left(isolation_tag isolation, unsigned home, Call&& call) noexcept {
-  const isolation_tag looked_for = isolation == isolation_of_the_work ? no_isolation : isolation;
+void arena::for_work_left(unsigned home, Call&& call) noexcept {
   if (!stays_) {
-    if (has_work(looked_for, anybody)) {
-      call(isolation, home, reach::all);
+    if (has_work(no_isolation, anybody)) {
+      call(home, reach::all);
     }
     return;
   }
-  if (has_common_work(looked_for)) {
-    call(isolation, home, reach::all);
+  if (!resumed.empty() || has_common_task({})) {
+    call(home, reach::all);
   }
   for (unsigned d = 0; d < domain_count_; ++d) {
-    if (domains_[d].searchers.load(sync::relaxed) == 0 && has_work(looked_for, d)) {
-      call(isolation, d, reach::home);
+    if (domains_[d].searchers.load(sync::relaxed) == 0 && has_work(no_isolation, d)) {
+      call(d, reach::home);
     }
   }
 }
 
-void arena::call_for_work_left(isolation_tag isolation, unsigned home) noexcept {
-  for_work_left(isolation, home, [this](isolation_tag i, unsigned d, reach who) { call_somebody(i, d, who); });
+void arena::call_for_work_left(unsigned home) noexcept {
+  for_work_left(home, [this](unsigned d, reach who) { call_somebody({.home = d}, who); });
 }
 
 void arena::call_allotted_for_work_left(unsigned home) noexcept {
-  for_work_left(isolation_of_the_work, home,
-                [this](isolation_tag i, unsigned d, reach who) { call_allotted(i, d, who); });
+  for_work_left(home, [this](unsigned d, reach who) { call_allotted({.home = d}, who); });
 }
 
-std::int64_t arena::begin_search(thread_state& t) noexcept {
+std::int64_t arena::begin_search(thread_state& t, const search_scope& scope) noexcept {
   // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
-  searchers_.fetch_add(1, sync::relaxed);
-  domains_[t.domain].searchers.fetch_add(1, sync::relaxed);
+  const int weight = weight_of(scope);
+  searchers_.fetch_add(weight, sync::relaxed);
+  domains_[t.domain].searchers.fetch_add(weight, sync::relaxed);
   const std::int64_t now_ns = platform::monotonic_ns();
   t.slot->hungry_since_ns.store(now_ns, sync::relaxed);
   t.slot->hungry.store(true, sync::relaxed);
   return now_ns;
 }
 
-void arena::end_search_empty(thread_state& t) noexcept {
+void arena::end_search_empty(thread_state& t, const search_scope& scope) noexcept {
   t.slot->hungry.store(false, sync::relaxed);
-  domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
-  searchers_.fetch_sub(1, sync::seq_cst);
+  domains_[t.domain].searchers.fetch_sub(weight_of(scope), sync::relaxed);
+  searchers_.fetch_sub(weight_of(scope), sync::seq_cst);
 }
 
-void arena::end_search_found(thread_state& t) noexcept {
+void arena::end_search_found(thread_state& t, const search_scope& scope) noexcept {
   t.slot->hungry.store(false, sync::relaxed);
+  const int weight = weight_of(scope);
   // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
   // [S10] Where thieves stay, pushers rely on the first of these counts. seq_cst, both: see_all_pushes() [S9].
-  const bool last_here = domains_[t.domain].searchers.fetch_sub(1, sync::seq_cst) == 1;
-  const bool last = searchers_.fetch_sub(1, sync::seq_cst) == 1;
-  if ((stays_ ? last_here : last) && somebody_could_come()) {
+  const int before_here = domains_[t.domain].searchers.fetch_sub(weight, sync::seq_cst);
+  const int before = searchers_.fetch_sub(weight, sync::seq_cst);
+  if (!somebody_could_come()) {
+    return;
+  }
+  if ((stays_ ? before_here : before) == weight) {
     const unsigned by = stays_ ? t.domain : anybody;
     if (!has_work(no_isolation, by)) {
       see_all_pushes();
@@ -309,25 +273,39 @@ void arena::end_search_found(thread_state& t) noexcept {
         return;
       }
     }
-    call_somebody(isolation_of_the_work, t.domain, stays_ && !has_common_work(no_isolation) ? reach::home : reach::all);
+    call_somebody({.home = t.domain}, stays_ && resumed.empty() && !has_common_task({}) ? reach::home : reach::all);
+  } else if (scope.takes_enqueued && outer_searchers(stays_ ? before_here : before) == 1) {
+    // [S14] Those that still search are in nested waits. Who enqueues has passed a full fence, as leaving the count is.
+    sync::full_fence();
+    const unsigned by = stays_ ? t.domain : anybody;
+    if (has_enqueued_for(by)) {
+      call_somebody({work_kind::enqueued, no_isolation, t.domain}, reach::all);
+    }
   }
 }
 
 void arena::call_instead(unsigned domain) noexcept {
   if (!stays_) {
-    new_common_work(no_isolation, domain);
+    new_common_work({.home = domain});
     return;
   }
   if (domains_[domain].searchers.load(sync::relaxed) == 0) {
-    call_somebody(no_isolation, domain, reach::home);
+    call_somebody({.home = domain}, reach::home);
   }
-  new_common_work(no_isolation, domain);
+  new_common_work({.home = domain});
+}
+
+void arena::new_common_work(const work_call& call) noexcept {
+  pushers_fence();
+  if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
+    call_somebody(call, reach::all);
+  }
 }
 
 void arena::new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept {
   const unsigned home = where.domain.load(sync::relaxed);
   if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
-    call_somebody(isolation, home, reach::home);
+    call_somebody({work_kind::spawned, isolation, home}, reach::home);
   }
 }
 
@@ -360,7 +338,7 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   domains_[t.domain].searchers.fetch_sub(1, sync::relaxed);
   searchers_.fetch_sub(1, sync::seq_cst);
   // Application threads fill the arena; one of them may be asleep in a wait.
-  static_cast<void>(wake_sleeper(isolation_of_the_work, t.domain, reach::all));
+  static_cast<void>(wake_sleeper({.home = t.domain}, reach::all));
 }
 
 bool arena::stand_down() noexcept {
@@ -402,13 +380,15 @@ bool arena::somebody_could_come() const noexcept {
          ((manager_.available() > 0 || cut_.load(sync::relaxed)) && workers_.load(sync::relaxed) < workers_wanted());
 }
 
-void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept {
+void arena::call_somebody(const work_call& call, reach who) noexcept {
+  const unsigned home = call.home;
   called_for_.store(home, sync::relaxed);
+  leaves_fast_once_.store(false, sync::relaxed);
   if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
     if (manager_.demand_rose(*this, home)) {
       return;
     }
-    if (domains_[home].searchers.load(sync::relaxed) != 0) {
+    if (able_searchers(call.kind, domains_[home].searchers.load(sync::relaxed)) != 0) {
       return;  // the new allotment has called a worker of that domain already (A8): one is enough
     }
   } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
@@ -420,16 +400,25 @@ void arena::call_somebody(isolation_tag isolation, unsigned home, reach who) noe
       manager_.demand_changed();
     }
   }
-  call_allotted(isolation, home, who);
+  call_allotted(call, who);
 }
 
-void arena::call_allotted(isolation_tag isolation, unsigned home, reach who) noexcept {
+void arena::call_allotted(const work_call& call, reach who) noexcept {
   if (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && worker_could_enter() &&
-      manager_.send_worker(*this, home, who == reach::home ? 1 : domain_count_)) {
+      manager_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count_)) {
     return;
   }
   if (sleepers_.load(sync::relaxed) != 0) {
-    static_cast<void>(wake_sleeper(isolation, home, who));
+    static_cast<void>(wake_sleeper(call, who));
+  }
+}
+
+void arena::call_workers_for_phase() noexcept {
+  if (!busy_.load(sync::relaxed) && !busy_.exchange(true, sync::seq_cst)) {
+    static_cast<void>(manager_.demand_rose(*this, 0));
+  }
+  while (workers_.load(sync::relaxed) < allotted_.load(sync::relaxed) && worker_could_enter() &&
+         manager_.send_worker(*this, 0, domain_count_)) {
   }
 }
 

@@ -15,6 +15,8 @@
 
 #include "runtime/dispatcher.hpp"
 #include "runtime/observer_list.hpp"
+#include "runtime/resume_queue.hpp"
+#include "runtime/search_scope.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "runtime/task_proxy.hpp"
@@ -42,13 +44,14 @@ struct alignas(sync::cache_line_bytes) arena_slot {
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
-  sync::atomic<int> searchers{0};  ///< threads of this domain that look for work: the counter of figure 9
+  sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
   sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
   sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
-  task_queue queue;
+  task_queue detached;  ///< whoever waits for them may take them
+  task_queue enqueued;  ///< for outermost loops only
 };
 
 struct arena_request {
@@ -67,7 +70,7 @@ struct suspend_point;
 /// any thread may go on with. Guarded by the arena's sleepers lock.
 struct sleeper {
   thread_state* thread = nullptr;
-  isolation_tag isolation = no_isolation;
+  search_scope scope{};
   suspend_point* point = nullptr;  ///< of a stack; there is no thread then
   bool listed = false;
   sleeper* next = nullptr;
@@ -125,36 +128,33 @@ class arena {
     if (__builtin_expect(stays_, false)) {
       new_work_that_stays(isolation, where);
     } else if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody(isolation, home, reach::all);
+      call_somebody({work_kind::spawned, isolation, home}, reach::all);
     }
   }
-  /// The same, of what a thread of any domain may take.
-  void new_common_work(isolation_tag isolation, unsigned home) noexcept {
-    pushers_fence();
-    if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody(isolation, home, reach::all);
-    }
-  }
-  /// After a post: as new_work(), but a thread that looks for work must be of that domain.
-  void new_mail(isolation_tag isolation, unsigned home) noexcept {
+  /// After a post, or a push to a domain's queue: as new_work(), but a thread that looks for work must be of that
+  /// domain.
+  void new_mail(work_kind kind, isolation_tag isolation, unsigned home) noexcept {
     pushers_fence();
     arena_domain& d = domains_[home];
     if (d.searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody(isolation, home, stays_ && d.allotted.load(sync::relaxed) > 0 ? reach::home : reach::all);
+      call_somebody({kind, isolation, home}, stays_ && d.allotted.load(sync::relaxed) > 0 ? reach::home : reach::all);
     }
   }
 
-  /// True if a task is there that a thread with this isolation could take: one of that domain, or some thread.
-  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept;
+  /// True if a task or a stack is there that a thread with this scope could take: one of that domain, or some thread.
+  [[nodiscard]] bool has_work(const search_scope& scope, unsigned by_domain) noexcept;
   /// The same without stacks that may go on.
-  [[nodiscard]] bool has_task(isolation_tag isolation, unsigned by_domain) noexcept;
+  [[nodiscard]] bool has_task(const search_scope& scope, unsigned by_domain) noexcept;
+  /// As has_work(), for a thread that may take everything.
+  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept {
+    return has_work(search_scope{.isolation = isolation}, by_domain);
+  }
   static constexpr unsigned anybody = ~0U;
 
-  /// Bookkeeping of threads that look for work (isolated ones are not counted: they may not take what comes).
-  /// The time, by platform::monotonic_ns().
-  std::int64_t begin_search(thread_state& t) noexcept;
-  void end_search_empty(thread_state& t) noexcept;
-  void end_search_found(thread_state& t) noexcept;
+  /// Bookkeeping of counted threads that look for work. The time, by platform::monotonic_ns().
+  std::int64_t begin_search(thread_state& t, const search_scope& scope) noexcept;
+  void end_search_empty(thread_state& t, const search_scope& scope) noexcept;
+  void end_search_found(thread_state& t, const search_scope& scope) noexcept;
 
   /// Looks of searchers that stop: so soon after one another that pushers had better pay, and so rare that they need
   /// not. [S9]
@@ -166,7 +166,7 @@ class arena {
   void set_look_pace(look_pace p) noexcept { look_pace_ = p; }
 
   /// How many look for work now; a hint.
-  [[nodiscard]] int searchers() const noexcept { return searchers_.load(sync::relaxed); }
+  [[nodiscard]] int searchers() const noexcept { return all_searchers(searchers_.load(sync::relaxed)); }
 
   /// A worker has come with the mark that its waker made for it.
   void adopt_search_mark(thread_state& t) noexcept { t.slot->hungry.store(true, sync::relaxed); }
@@ -186,7 +186,7 @@ class arena {
   /// searching.
   void call_instead(unsigned domain) noexcept;
   /// Calls a thread where there is work that nobody may have been called for; `home` is a hint.
-  void call_for_work_left(isolation_tag isolation, unsigned home) noexcept;
+  void call_for_work_left(unsigned home) noexcept;
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(unsigned home) noexcept;
 
@@ -230,23 +230,36 @@ class arena {
   }
 
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
+  /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
+  void detach(task& t, unsigned home);
+  /// For any thread in an outermost loop; of that domain first.
   void submit(task& t, unsigned home_or_none);
+  /// The same, and some worker comes even where none is allowed.
   void enqueue(task& t, unsigned home_or_none);
+  /// An enqueued task whose maker waits at the door: before all others.
+  void delegate(task& t);
   void submit_critical(task& t);
-  void submit_resume(task& t);
+  void submit_resume(suspend_point& stack) noexcept;
   /// What the calling thread's deque has no room for.
-  [[gnu::noinline]] void spill(task& t);
+  [[gnu::noinline]] void overflow(task& t);
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
+  task_queue delegated;
   task_queue unaddressed;
   task_queue critical;
-  task_queue resumed;
-  task_queue spilled;  ///< spawned where the deque was full and there was no memory for a larger one
+  task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
+  resume_queue resumed;
   observer_list observers;
 
-  /// Threads that hold the arena in a parallel phase: workers stay longer.
-  sync::atomic<int> parallel_phases{0};
+  /// A parallel phase: workers come at its begin and stay longer. `leave_fast`: at its end they go at once, until
+  /// workers are wanted anew.
+  void begin_phase() noexcept;
+  void end_phase(bool leave_fast) noexcept;
+  [[nodiscard]] bool in_phase() const noexcept { return phases_.load(sync::relaxed) > 0; }
+  [[nodiscard]] bool leaves_fast() const noexcept {
+    return request_.fast_leave || leaves_fast_once_.load(sync::relaxed);
+  }
 
  private:
   friend class resource_manager;
@@ -271,22 +284,30 @@ class arena {
   bool stand_down() noexcept;
   /// After the push of what must be run even where no worker is allowed.
   void want_mandatory_worker() noexcept;
+  void want_mandatory_worker_if_deserted() noexcept;
+  void call_workers_for_phase() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   /// Threads of which domains are of use: of the home of the work first, or of no other.
   enum class reach : bool { home, all };
-  [[gnu::noinline]] void call_somebody(isolation_tag isolation, unsigned home, reach who) noexcept;
+  [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
-  void call_allotted(isolation_tag isolation, unsigned home, reach who) noexcept;
+  void call_allotted(const work_call& call, reach who) noexcept;
   [[gnu::noinline]] void new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
-  [[nodiscard]] bool has_common_work(isolation_tag isolation) noexcept;
-  [[nodiscard]] bool has_common_task(isolation_tag isolation) noexcept;
+  void new_common_work(const work_call& call) noexcept;
+  void new_enqueued_work(unsigned home_or_none) noexcept;
+  [[nodiscard]] bool has_common_task(const search_scope& scope) noexcept;
+  [[nodiscard]] bool has_enqueued_for(unsigned by_domain) const noexcept;
+  [[nodiscard]] bool has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept;
+  [[nodiscard]] bool has_mail(unsigned domain, const search_scope& scope) const noexcept;
   [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>
-  void for_work_left(isolation_tag isolation, unsigned home, Call&& call) noexcept;
+  void for_work_left(unsigned home, Call&& call) noexcept;
   void call_slot_waiter() noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
-  [[nodiscard]] bool wake_sleeper(isolation_tag isolation, unsigned home, reach who) noexcept;
+  [[nodiscard]] bool suits(const sleeper& s, const work_call& call, reach who) noexcept;
+  [[nodiscard]] bool wake_sleeper(const work_call& call, reach who) noexcept;
+  [[nodiscard]] bool is_deserted() const noexcept;
 
   resource_manager& manager_;
   const arena_request request_;
@@ -302,9 +323,9 @@ class arena {
   std::vector<unsigned> allowed_by_domain_;  ///< CPUs that satisfy the constraints, per domain
   std::unique_ptr<task_group_context> default_context_;
 
-  alignas(sync::cache_line_bytes) sync::atomic<int> searchers_{0};
-  sync::atomic<int> workers_{0};   ///< in the arena or on their way
-  sync::atomic<int> allotted_{0};  ///< by the resource manager
+  alignas(sync::cache_line_bytes) sync::atomic<int> searchers_{0};  ///< as [S14]
+  sync::atomic<int> workers_{0};                                    ///< in the arena or on their way
+  sync::atomic<int> allotted_{0};                                   ///< by the resource manager
   sync::atomic<int> sleepers_{0};
   sync::atomic<bool> busy_{false};             ///< wants workers
   sync::atomic<bool> mandatory_share_{false};  ///< allotted_ is for the time while mandatory_ only
@@ -319,7 +340,9 @@ class arena {
 
   sync::atomic<unsigned> called_for_{0};  ///< the domain of the newest call: a hint for those who call on its behalf
   sync::atomic<bool> unheard_{false};     ///< a worker was wanted while no slot was free
-  sync::atomic<bool> cut_{false};         ///< its share is what it had use for, not what it might get
+  sync::atomic<int> phases_{0};
+  sync::atomic<bool> leaves_fast_once_{false};
+  sync::atomic<bool> cut_{false};  ///< its share is what it had use for, not what it might get
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 

@@ -1,7 +1,7 @@
 /// What is handed to an arena and to no thread of it: queues, and the worker that must come for what is in them.
 ///
 /// Threads:   any.
-/// Protocols: docs/protocols/arena.md [A3], [A12], sleep.md [S2].
+/// Protocols: docs/protocols/arena.md [A3], [A12], [A20], sleep.md [S2], [S14].
 #include <algorithm>
 
 #include "runtime/arena.hpp"
@@ -10,32 +10,37 @@
 
 namespace homing::scheduler {
 
-bool arena::has_enqueued() const noexcept {
-  return !unaddressed.empty() || std::any_of(&domains_[0], &domains_[0] + domain_count_,
-                                             [](const arena_domain& d) { return !d.queue.empty(); });
+void arena::detach(task& t, unsigned home) {
+  domains_[home].detached.push(t);
+  new_mail(work_kind::detached, no_isolation, home);
 }
 
 void arena::submit(task& t, unsigned home_or_none) {
-  if (home_or_none == no_home) {
-    unaddressed.push(t);
-    new_common_work(no_isolation, 0);
-  } else {
-    domains_[home_or_none].queue.push(t);
-    new_mail(no_isolation, home_or_none);
-  }
+  (home_or_none == no_home ? unaddressed : domains_[home_or_none].enqueued).push(t);
+  new_enqueued_work(home_or_none);
 }
 
 void arena::enqueue(task& t, unsigned home_or_none) {
-  if (home_or_none == no_home) {
-    unaddressed.push(t);
-  } else {
-    domains_[home_or_none].queue.push(t);
-  }
+  (home_or_none == no_home ? unaddressed : domains_[home_or_none].enqueued).push(t);
   want_mandatory_worker();
-  if (home_or_none == no_home) {
-    new_common_work(no_isolation, 0);
-  } else {
-    new_mail(no_isolation, home_or_none);
+  new_enqueued_work(home_or_none);
+}
+
+void arena::delegate(task& t) {
+  delegated.push(t);
+  want_mandatory_worker();
+  new_enqueued_work(no_home);
+}
+
+void arena::new_enqueued_work(unsigned home_or_none) noexcept {
+  // [S14] Always a full fence: the lock of the queue is one anyway, and searchers in nested waits need pass none.
+  sync::full_fence();
+  const bool common = home_or_none == no_home;
+  const unsigned home = common ? 0 : home_or_none;
+  const int counts = (common ? searchers_ : domains_[home].searchers).load(sync::relaxed);
+  if (able_searchers(work_kind::enqueued, counts) == 0 && somebody_could_come()) {
+    const bool stay = !common && stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
+    call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
   }
 }
 
@@ -48,22 +53,47 @@ void arena::want_mandatory_worker() noexcept {
   }
 }
 
+void arena::want_mandatory_worker_if_deserted() noexcept {
+  // [A20] The stack is queued before the look at the slots; partner: a slot that is freed, then the look at the queue.
+  sync::heavy_fence();
+  if (is_deserted()) {
+    want_mandatory_worker();
+  }
+}
+
+void arena::overflow(task& t) {
+  overflowed.push(t);
+  new_common_work({work_kind::spawned, task_access::isolation(t), 0});
+}
+
 void arena::submit_critical(task& t) {
   critical.push(t);
-  new_common_work(task_access::isolation(t), 0);
+  new_common_work({work_kind::critical, task_access::isolation(t), 0});
 }
 
-void arena::spill(task& t) {
-  spilled.push(t);
-  new_common_work(task_access::isolation(t), 0);
-}
-
-void arena::submit_resume(task& t) {
-  resumed.push(t);
+void arena::submit_resume(suspend_point& stack) noexcept {
+  resumed.push(stack);
   if (is_of_one_domain()) {
     want_mandatory_worker();  // its own domain may have none, and all who know of the stack may wait for it elsewhere
+  } else if (max_workers_ == 0) {
+    want_mandatory_worker_if_deserted();
   }
-  new_common_work(any_isolation, 0);
+  new_common_work({work_kind::resumed, no_isolation, 0});
+}
+
+void arena::begin_phase() noexcept {
+  // relaxed: a hint about how long to look for work.
+  phases_.fetch_add(1, sync::relaxed);
+  leaves_fast_once_.store(false, sync::relaxed);
+  if (somebody_could_come()) {
+    call_workers_for_phase();
+  }
+}
+
+void arena::end_phase(bool leave_fast) noexcept {
+  if (phases_.fetch_sub(1, sync::relaxed) == 1 && leave_fast) {
+    leaves_fast_once_.store(true, sync::relaxed);
+  }
 }
 
 }  // namespace homing::scheduler

@@ -1,6 +1,6 @@
 /// Who waits inside an arena: threads asleep in a wait, stacks that were left in one, threads that need a slot.
 ///
-/// Protocols: docs/protocols/sleep.md [S1], [S4], arena.md [A2], suspend.md [U5].
+/// Protocols: docs/protocols/sleep.md [S1], [S4], [S13], arena.md [A2], suspend.md [U5].
 #include "runtime/arena.hpp"
 #include "runtime/suspend.hpp"
 
@@ -77,15 +77,34 @@ void arena::call_slot_waiter() noexcept {
   called->parker.unpark();
 }
 
-bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noexcept {
-  const auto may_take = [&](const sleeper& s) {
-    if (who == reach::home && s.thread != nullptr && s.thread->domain != home) {
-      return false;
-    }
-    return s.isolation == no_isolation || s.isolation == isolation || isolation == any_isolation ||
-           (isolation == isolation_of_the_work &&
-            has_work(s.isolation, s.thread != nullptr ? s.thread->domain : anybody));
-  };
+/// Whether the sleeper, a thread or a stack, could take what it would be called for.
+bool arena::suits(const sleeper& s, const work_call& call, reach who) noexcept {
+  const bool is_stack = s.point != nullptr;
+  if (who == reach::home && !is_stack && s.thread->domain != call.home) {
+    return false;
+  }
+  const search_scope& scope = s.scope;
+  const unsigned domain = is_stack ? anybody : s.thread->domain;
+  switch (call.kind) {
+    case work_kind::spawned:
+      return scope.may_steal && scope.fits(call.isolation);
+    case work_kind::mailed:
+      return scope.fits(call.isolation) && (scope.may_steal || domain == call.home);
+    case work_kind::detached:
+      return scope.isolation == no_isolation;
+    case work_kind::enqueued:
+      return scope.isolation == no_isolation && scope.takes_enqueued;
+    case work_kind::critical:
+      return scope.takes_critical && scope.fits(call.isolation);
+    case work_kind::resumed:
+      return !is_stack;  // [U8]
+    case work_kind::unknown:
+      return is_stack ? has_task(scope, domain) : has_work(scope, domain);
+  }
+  return false;
+}
+
+bool arena::wake_sleeper(const work_call& call, reach who) noexcept {
   thread_state* chosen = nullptr;
   suspend_point* stack = nullptr;
   {
@@ -94,8 +113,9 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noex
     sleeper* left = nullptr;  // a stack that has no thread: only if no thread will do, and not for another stack's sake
     for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
       if (s->point != nullptr) {
-        left = isolation != any_isolation && may_take(*s) && has_task(s->isolation, anybody) ? s : left;  // [U8]
-      } else if (may_take(*s) && (best == nullptr || (s->thread->domain == home && best->thread->domain != home))) {
+        left = suits(*s, call, who) && has_task(s->scope, anybody) ? s : left;
+      } else if ((best == nullptr || (s->thread->domain == call.home && best->thread->domain != call.home)) &&
+                 suits(*s, call, who)) {
         best = s;
       }
     }
@@ -106,14 +126,15 @@ bool arena::wake_sleeper(isolation_tag isolation, unsigned home, reach who) noex
     unlink(s, first_sleeper_);
     sleepers_.fetch_sub(1, sync::relaxed);
     if (best == nullptr) {
-      stack = left->point->call() ? left->point : nullptr;  // [U5] else its wait is over, and it goes on anyway
+      // [U5] Else its wait is over: it goes on anyway, and hands the call on. [S13]
+      stack = left->point->call() ? left->point : nullptr;
     } else {
       chosen = best->thread;
     }
-    if (best != nullptr && best->isolation == no_isolation) {
+    if (best != nullptr && best->scope.is_counted()) {
       // It counts as searching from now on, so that the next push does not wake a second one. [S4]
-      searchers_.fetch_add(1, sync::relaxed);
-      domains_[chosen->domain].searchers.fetch_add(1, sync::relaxed);
+      searchers_.fetch_add(weight_of(best->scope), sync::relaxed);
+      domains_[chosen->domain].searchers.fetch_add(weight_of(best->scope), sync::relaxed);
     }
   }
   if (chosen != nullptr) {

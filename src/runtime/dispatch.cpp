@@ -31,36 +31,43 @@ namespace {
 constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
 
 std::chrono::nanoseconds budget_in(const arena& a) noexcept {
-  if (a.parallel_phases.load(sync::relaxed) > 0) {
+  if (a.in_phase()) {
     return search_budget_in_phase;
   }
-  return a.request().fast_leave || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
+  return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
 }
 
-/// Asleep in the arena until a waker, or `ready()`, says otherwise. The search mark is given up and taken again.
+enum class rest_result : std::uint8_t {
+  look_again,
+  called,  ///< the same, on behalf of whoever has called: the call is handed on if there is no use for it [S13]
+  leave
+};
+
+/// Asleep in the arena until a waker, or `ready()`, says otherwise. A counted thread's mark is given up and taken
+/// again.
 template <typename Ready>
-void sleep_in_arena(thread_state& t, isolation_tag isolation, Ready&& ready) {
+rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& ready) {
   arena& a = *t.in;
-  sleeper me{&t, isolation, nullptr};
+  sleeper me{&t, scope};
   a.sleep_begin(me);  // [S1] announced ...
-  if (isolation == no_isolation) {
-    a.end_search_empty(t);
+  if (scope.is_counted()) {
+    a.end_search_empty(t, scope);
   }
   sync::heavy_fence();  // ... before the last look
-  if (!ready() && !a.has_work(isolation, t.domain)) {
+  if (!ready() && !a.has_work(scope, t.domain)) {
     t.parker.park();  // [S5]
   }
-  const bool woken_for_work = a.sleep_end(me);
-  if (isolation == no_isolation) {
-    if (woken_for_work) {
-      t.slot->hungry.store(true, sync::relaxed);  // counted by the waker
-    } else {
-      a.begin_search(t);
-    }
+  const bool called = a.sleep_end(me);
+  if (!scope.is_counted()) {
+    return called ? rest_result::called : rest_result::look_again;
   }
+  if (called) {
+    t.slot->hungry.store(true, sync::relaxed);  // counted by the waker
+  } else {
+    a.begin_search(t, scope);
+  }
+  return rest_result::look_again;
 }
-
-enum class rest_result : std::uint8_t { look_again, leave };
 
 /// Waits for a wait context, on any stack and at any depth.
 class context_waiter {
@@ -73,27 +80,27 @@ class context_waiter {
   [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
 
-  rest_result rest(thread_state& t, isolation_tag isolation) {
+  rest_result rest(thread_state& t, const search_scope& scope) {
     if (base_is_recalled(t)) {
       arena& a = *t.in;
-      if (isolation == no_isolation) {
-        a.end_search_empty(t);
+      if (scope.is_counted()) {
+        a.end_search_empty(t, scope);
       }
       dispatcher& d = *t.running;
-      yield_until_empty(t, wait_);
+      const leave_result how = yield_until_empty(t, wait_, scope);
       thread_state& now = *d.thread;  // may be another
-      if (isolation == no_isolation) {
-        now.in->begin_search(now);
+      if (scope.is_counted()) {
+        now.in->begin_search(now, scope);
       }
-      return rest_result::look_again;
+      return how == leave_result::called ? rest_result::called : rest_result::look_again;
     }
     wait_table::entry entry;
     entry.address = reinterpret_cast<std::uintptr_t>(&wait_);
     entry.thread = &t;
     waiting_threads.add(entry);
-    sleep_in_arena(t, isolation, [&] { return !keep_going(t) || base_is_recalled(t); });
+    const rest_result how = sleep_in_arena(t, scope, [&] { return !keep_going(t) || base_is_recalled(t); });
     waiting_threads.remove(entry);
-    return rest_result::look_again;
+    return how;
   }
 
  private:
@@ -110,7 +117,7 @@ class worker_waiter {
   [[nodiscard]] static bool may_take(const thread_state& t, const task& found) noexcept {
     return keep_going(t) || task_access::is_resume(found);
   }
-  static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
+  static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
 };
 
 /// The outermost loop on a coroutine: until the base stack of its thread may go on.
@@ -120,9 +127,8 @@ class coroutine_waiter {
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
-  static rest_result rest(thread_state& t, isolation_tag isolation) {
-    sleep_in_arena(t, isolation, [&] { return base_is_recalled(t); });
-    return rest_result::look_again;
+  static rest_result rest(thread_state& t, const search_scope& scope) {
+    return sleep_in_arena(t, scope, [&] { return base_is_recalled(t); });
   }
 };
 
@@ -133,88 +139,104 @@ class empty_waiter {
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
-  static rest_result rest(thread_state&, isolation_tag) noexcept { return rest_result::leave; }
+  static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
 };
 
-/// A wait deep in a stack takes no foreign tasks any more: each could wait in its turn, one on top of the other.
+/// A wait deep in a stack steals nothing any more: each theft could wait in its turn, one on top of the other. What is
+/// meant for the thread, or for nobody in particular, it takes all the same: who else might come?
 bool stack_is_deep(const dispatcher& d) noexcept {
   return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
 }
 
 enum class search_mark : bool { none, held };
 
+/// [S13] Whether somebody has called this stack for work that it has not looked for yet.
+enum class call_duty : bool { none, owed };
+
+void hand_call_on(const thread_state& t, call_duty& duty) noexcept {
+  if (__builtin_expect(std::exchange(duty, call_duty::none) == call_duty::owed, false)) {
+    t.in->call_for_work_left(t.domain);
+  }
+}
+
+task* take_critical(dispatcher& d, const search_scope& scope) {
+  arena& a = *d.thread->in;
+  if (!scope.takes_critical || a.critical.empty()) {
+    return nullptr;
+  }
+  task* found = a.critical.take_if([&](const task& c) { return scope.fits(task_access::isolation(c)); });
+  if (found != nullptr) {
+    d.critical_allowed = false;
+    d.thread->taken_from = &a.critical;
+  }
+  return found;
+}
+
 /// Looks everywhere until there is a task, or the waiter has what it waits for; null then.
 template <typename Waiter>
-task* search(dispatcher& d, Waiter& waiter, isolation_tag isolation, search_mark mark) {
-  const bool counted = isolation == no_isolation;
+task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
+  const bool counted = scope.is_counted();
   const bool begins = counted && mark == search_mark::none;
-  reconsider_stealing(*d.thread, begins ? d.thread->in->begin_search(*d.thread) : platform::monotonic_ns());
+  reconsider_stealing(*d.thread, begins ? d.thread->in->begin_search(*d.thread, scope) : platform::monotonic_ns());
   if (d.thread->in->manager().has_l3_groups()) {
     d.thread->l3_group = d.thread->in->manager().l3_group_of_this_thread(d.thread->domain);
     d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);
   }
   search_pace pace;
+  task* found = nullptr;
   for (;;) {
     thread_state& t = *d.thread;
-    arena& a = *t.in;
-    task* found = nullptr;
-    if (d.critical_allowed && !a.critical.empty() && !stack_is_deep(d)) {
-      found = a.critical.take_if(
-          [&](const task& c) { return isolation == no_isolation || task_access::isolation(c) == isolation; });
-      if (found != nullptr) {
-        d.critical_allowed = false;
-        t.taken_from = &a.critical;
-      }
-    }
-    if (found == nullptr && !stack_is_deep(d)) {
-      t.steals = theft_in(pace.rounds(), t.shyness);
-      found = take_elsewhere(t, isolation, pace.left());
-    }
-    if (found != nullptr && !waiter.may_take(t, *found)) {
-      put_back(t, *found);
-      break;
+    found = take_critical(d, scope);
+    if (found == nullptr) {
+      t.steals = scope.may_steal ? theft_in(pace.rounds(), t.shyness) : theft::none;
+      found = take_elsewhere(t, scope, pace.left());
     }
     if (found != nullptr) {
-      if (counted) {
-        a.end_search_found(t);
+      if (!waiter.may_take(t, *found) && put_back(t, *found)) {
+        found = nullptr;
       }
-      greet_observers(t);
-      return found;
+      break;
     }
     if (!waiter.keep_going(t)) {
       break;
     }
-    if (!pace.pause(budget_in(a))) {
-      if (std::exchange(t.shyness, 0) > pace.rounds()) {
+    if (!pace.pause(budget_in(*t.in))) {
+      if (std::exchange(t.shyness, 0) > pace.rounds() && scope.may_steal) {
         continue;  // nobody rests before a look everywhere
       }
-      if (waiter.rest(t, isolation) == rest_result::leave) {
-        break;
-      }
-      if (!waiter.keep_going(*d.thread)) {
+      const rest_result how = waiter.rest(t, scope);
+      // Who is not called, or not for nothing, has looked everywhere itself.
+      duty = how == rest_result::called ? call_duty::owed : call_duty::none;
+      if (how == rest_result::leave || !waiter.keep_going(*d.thread)) {
         break;
       }
       pace.reset();
     }
   }
   if (counted) {
-    d.thread->in->end_search_found(*d.thread);  // whoever relied on this search: look on its behalf
+    d.thread->in->end_search_found(*d.thread, scope);  // whoever relied on this search: look on its behalf
   }
-  return nullptr;
+  hand_call_on(*d.thread, duty);
+  if (found != nullptr) {
+    greet_observers(*d.thread);
+  }
+  return found;
 }
 
 /// Runs tasks on the stack of `d` until the waiter is satisfied. User exceptions end in the task's context.
 template <typename Waiter>
 task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
   const dispatcher_frame frame(d);
-  const isolation_tag isolation = d.isolation;
-  const bool critical_allowed = d.critical_allowed;
+  const search_scope scope = frame.scope(!stack_is_deep(d));
+  const isolation_tag isolation = scope.isolation;
   platform::fp_guard fp;
   d.outermost = false;
+  d.enqueued_allowed = false;
   d.loop = {&waiter, [](const void* w, const thread_state& me) noexcept {
               return static_cast<const Waiter*>(w)->keep_going(me);
             }};
   bool searching = mark == search_mark::held;
+  call_duty duty = call_duty::none;
   bool bypassed = false;
   for (;;) {
     try {
@@ -225,13 +247,16 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
             if constexpr (Waiter::takes_resume_as_end) {
               return t;
             }
-            run_resume_task(me, *t, waiter.wait());
+            frame.leave_task();
+            if (run_resume_task(me, *t, waiter.wait(), scope) == leave_result::called) {
+              duty = call_duty::owed;
+            }
+            d.outermost = false;
+            d.enqueued_allowed = false;
             t = nullptr;
           } else {
-            if (__builtin_expect(d.critical_allowed && !me.in->critical.empty(), false)) {
-              task* urgent = me.in->critical.take_if(
-                  [&](const task& c) { return isolation == no_isolation || task_access::isolation(c) == isolation; });
-              if (urgent != nullptr) {
+            if (__builtin_expect(d.critical_allowed && !me.in->critical.empty(), false) && has_room(me)) {
+              if (task* urgent = take_critical(d, scope)) {
                 // The task at hand waits in the own deque; one that was returned by its predecessor has no address yet.
                 if (bypassed) {
                   task_access::set_context(*t, d.ed.context);
@@ -241,7 +266,6 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
                 keep(me, *t, make_tag(task_access::isolation(*t), no_slot));
                 t = urgent;
                 bypassed = false;
-                d.critical_allowed = false;
               }
             }
             if (!bypassed) {
@@ -266,10 +290,11 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
             bypassed = next != nullptr;
           }
           if (t == nullptr) {
-            d.critical_allowed = critical_allowed;
+            d.critical_allowed = scope.takes_critical;
             d.isolation = isolation;
             bypassed = false;
             if (!waiter.keep_going(*d.thread)) {
+              hand_call_on(*d.thread, duty);
               return nullptr;
             }
             t = take_own(*d.thread, isolation);
@@ -279,15 +304,20 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
           t = take_own(*d.thread, isolation);  // what an earlier occupant of the slot has left
           if (t != nullptr) {
             if (searching) {
-              d.thread->in->end_search_found(*d.thread);
+              d.thread->in->end_search_found(*d.thread, scope);
               searching = false;
             }
+            hand_call_on(*d.thread, duty);
             continue;
           }
         } else {
+          hand_call_on(*d.thread, duty);
           return nullptr;
         }
-        t = search(d, waiter, isolation, searching ? search_mark::held : search_mark::none);
+        frame.leave_task();
+        t = search(d, waiter, scope, searching ? search_mark::held : search_mark::none, duty);
+        d.outermost = false;
+        d.enqueued_allowed = false;
         searching = false;
         if (t == nullptr) {
           return nullptr;
@@ -370,7 +400,7 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
     const slot_id address = mail_to_slot ? affinity : static_cast<slot_id>(first_domain_slot + home);
     const std::uint64_t tag = make_tag(isolation, address);
     if (mail(t, work, address, tag)) {
-      a.new_mail(isolation, home);
+      a.new_mail(work_kind::mailed, isolation, home);
       return;
     }
   }
@@ -380,7 +410,7 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
 }
 
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain) {
-  if (t.running->isolation != no_isolation || stack_is_deep(*t.running)) {
+  if (t.running->isolation != no_isolation) {
     spawn(t, work, ctx, static_cast<slot_id>(first_domain_slot + domain));
     return;
   }
@@ -388,7 +418,7 @@ void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t 
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, no_isolation);
   task_access::set_address(work, {no_slot, no_slot, domain});
-  t.in->submit(work, domain);
+  t.in->detach(work, domain);
 }
 
 // ---- waiting
@@ -422,10 +452,10 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     a.worker_found_no_slot(t);
     a.worker_leaves(t.domain);
   } else {
-    attachment stay(t, a, number);
+    attachment stay(t, a, number, thread_kind::worker);
     search_mark mark = search_mark::held;
     if (a.observers.has_news(t.greeted)) {
-      a.end_search_found(t);  // [S8] the observers may take long: others look meanwhile
+      a.end_search_found(t, {});  // [S8] the observers may take long: others look meanwhile
       mark = search_mark::none;
       greet_observers(t);
     } else {

@@ -16,7 +16,7 @@ using wait_context = tbb::detail::d1::wait_context;
 class attachment {
  public:
   /// The slot must have been occupied for this thread, or be one that it holds from an outer stay in the same arena.
-  attachment(thread_state& t, arena& a, slot_id number) noexcept;
+  attachment(thread_state& t, arena& a, slot_id number, thread_kind comes_as) noexcept;
   /// Leaves, and frees the slot unless an outer stay has it. Observers must have been told before.
   ~attachment();
   attachment(const attachment&) = delete;
@@ -31,6 +31,7 @@ class attachment {
   arena_slot* outer_slot_;
   slot_id outer_number_;
   std::uint64_t outer_greeted_;
+  thread_kind outer_entered_as_;
   attachment* outer_stay_;
   dispatcher* outer_base_ = nullptr;  ///< of the slot, if an outer stay holds it
   friend slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
@@ -72,8 +73,7 @@ void spawn(thread_state& t, task& work, task_group_context& ctx);
 void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity);
 
 /// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching).
-/// Spawns it where a queue would be of no use: in an isolated region, or at a depth at which this thread takes nothing
-/// else.
+/// Spawns it where a queue would be of no use: in an isolated region.
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
 
 /// Whether a task that has done its work may go on with more of the same kind, as if it had been taken anew: the loop

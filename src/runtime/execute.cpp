@@ -28,6 +28,7 @@ class delegated_task final : public task {
       d.isolation = no_isolation;
       d.outermost = true;
       d.critical_allowed = true;
+      d.enqueued_allowed = true;
       try {
         body_();
       } catch (...) {
@@ -54,7 +55,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   entry.address = reinterpret_cast<std::uintptr_t>(&done);
   entry.thread = &t;
   waiting_threads.add(entry);
-  sleeper me{&t, no_isolation, nullptr};
+  sleeper me{&t};
   slot_id number = no_slot;
   for (;;) {
     a.wait_for_slot(me);
@@ -81,7 +82,7 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, no_isolation);
   task_access::set_address(work, {no_slot, no_slot, t.domain});
-  a.enqueue(work, arena::no_home);
+  a.delegate(work);
   const slot_id number = wait_for_slot_or_end(t, a, done);
   if (number != no_slot) {
     const arena_visit visit(t, a, number);
@@ -111,6 +112,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
     d.isolation = no_isolation;
     d.outermost = true;
     d.critical_allowed = true;
+    d.enqueued_allowed = true;
     platform::fp_guard fp;
     fp.use(context_access::fp(a.default_context()));
     fp.forget();

@@ -41,6 +41,20 @@ using proxy = tbb::detail::r1::observer_proxy;
 
 observer_list::observer_list() : state_(std::make_shared<shared_state>()) {}
 
+observer_list::~observer_list() {
+  const std::lock_guard hold(state_->lock);
+  for (proxy* p : state_->active) {
+    // While it is listed, the observer lives: who switches it off takes it off this list first, under this lock. Who
+    // has begun to has the proxy already, and frees it.
+    proxy* mine = p;
+    // acq_rel: of us and of those who switch it off, one gets the proxy.
+    if (proxy::of(p->observer).compare_exchange_strong(mine, nullptr, sync::acq_rel, sync::relaxed)) {
+      delete p;
+    }
+  }
+  state_->active.clear();
+}
+
 bool observer_list::activate(observer& o) {
   const std::lock_guard hold(state_->lock);
   auto fresh = std::make_unique<proxy>(o, state_, state_->newest.load(sync::relaxed) + 1);

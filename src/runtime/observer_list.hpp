@@ -30,6 +30,10 @@ class observer_list {
   using number = std::uint64_t;  ///< of an activation, from 1
 
   observer_list();
+  /// Those that still watch the arena watch nothing any more, and say so. Nobody is in the arena.
+  ~observer_list();
+  observer_list(const observer_list&) = delete;
+  observer_list& operator=(const observer_list&) = delete;
 
   /// Activates; false if it is active already.
   bool activate(observer& o);

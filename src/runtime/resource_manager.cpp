@@ -267,7 +267,7 @@ void resource_manager::retire(arena& a) {
   if (a.busy_.load(sync::relaxed) && a.allotted_.load(sync::relaxed) == 0) {
     demand_changed();
   }
-  a.call_for_work_left(isolation_of_the_work, 0);
+  a.call_for_work_left(0);
   a.drop_reference();
 }
 

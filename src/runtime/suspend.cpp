@@ -11,34 +11,43 @@ namespace {
 suspend_point& base_point(thread_state& t) { return point_of(*t.slot->base); }
 
 /// [U5] The stack goes on when its context is empty, or for a task that nobody else would run: whoever calls first.
-void leave_waiting(suspend_point& left, const wait_context& wait) {
+void leave_waiting(suspend_point& left, const wait_context* wait, const search_scope& scope) noexcept {
+  if (wait == nullptr) {
+    resume(left);  // it only helps, and goes on when others have had their turn
+    return;
+  }
   using state = suspend_point::call_state;
   arena& a = *left.in;
-  const isolation_tag isolation = left.disp->isolation;
   const unsigned home =
       left.disp->thread->domain;                   // now: once it may be called, the stack is no longer ours to look at
   a.add_reference();                               // the stack may go on and end before the last look at its arena
   left.call_is.store(state::held, sync::relaxed);  // it stays where it is until both looks are done
-  left.napping = {nullptr, isolation, &left};
-  left.waiting.address = reinterpret_cast<std::uintptr_t>(&wait);
+  left.napping = {nullptr, scope, &left};
+  left.waiting.address = reinterpret_cast<std::uintptr_t>(wait);
   left.waiting.point = &left;
   a.sleep_begin(left.napping);
   waiting_threads.add(left.waiting);
   sync::heavy_fence();  // [S1] listed before the last look
-  const bool over = !arena_access::is_waited_for(wait);
-  const bool has_task = a.has_task(isolation, arena::anybody);  // stacks are taken by threads, never by a stack [U8]
+  const bool over = !arena_access::is_waited_for(*wait);
+  const bool has_task = a.has_task(scope, arena::anybody);  // stacks are taken by threads, never by a stack [U8]
   auto held = state::held;
   if (over || !left.call_is.compare_exchange_strong(held, state::open, sync::acq_rel, sync::acquire)) {
     resume(left);  // somebody called while we held it, or would have, had it been listed
   } else if (has_task) {
-    a.call_for_work_left(isolation, home);
+    a.call_for_work_left(home);
   }
   a.drop_reference();
 }
 
-void wait_no_longer(suspend_point& p) noexcept {
-  static_cast<void>(p.in->sleep_end(p.napping));
-  waiting_threads.remove(p.waiting);
+/// The stack goes on: it takes itself off both lists. Its thread is in the arena, which lives on without its reference.
+leave_result wait_no_longer(suspend_point& p, arena& a, const wait_context* wait) noexcept {
+  leave_result how = leave_result::over;
+  if (wait != nullptr) {
+    how = a.sleep_end(p.napping) ? leave_result::called : leave_result::over;
+    waiting_threads.remove(p.waiting);
+  }
+  a.drop_reference();
+  return how;
 }
 
 /// [U2] What was asked for when the last stack was left is done from the next one: only now is the old one whole.
@@ -54,7 +63,7 @@ void finish_switch(thread_state& t) {
       coroutine::give_back(*action.left->owner);
       break;
     case after_switch_action::kind::wait_for:
-      leave_waiting(*action.left, *static_cast<wait_context*>(action.argument));
+      leave_waiting(*action.left, static_cast<const wait_context*>(action.argument), action.scope);
       break;
   }
 }
@@ -73,18 +82,31 @@ void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, cons
   finish_switch(*from.disp->thread);
 }
 
+/// [U9] The arena outlives what is left in it. The stack goes on in that arena: its resume task lay there.
+leave_result leave_coroutine(thread_state& t, suspend_point& from, suspend_point& to, wait_context* wait,
+                             const search_scope& scope) noexcept {
+  arena& a = *t.in;
+  a.add_reference();
+  from.in = &a;
+  switch_stacks(t, from, to, {after_switch_action::kind::wait_for, nullptr, wait, nullptr, scope});
+  return wait_no_longer(from, a, wait);
+}
+
 }  // namespace
 
-suspend_point& point_of(dispatcher& d, coroutine* owner) {
+suspend_point& point_of(dispatcher& d, coroutine* owner) noexcept {
+  static_assert(sizeof(suspend_point) <= dispatcher::point_bytes && alignof(suspend_point) <= 64);
   if (d.point == nullptr) {
-    d.point = new suspend_point(d, owner);
+    d.point = new (static_cast<void*>(d.point_storage)) suspend_point(d, owner);
   }
   return *d.point;
 }
 
 void drop_suspend_point(dispatcher& d) noexcept {
-  delete d.point;
-  d.point = nullptr;
+  if (d.point != nullptr) {
+    d.point->~suspend_point();
+    d.point = nullptr;
+  }
 }
 
 bool base_is_recalled(const thread_state& t) noexcept {
@@ -109,7 +131,7 @@ void suspend(thread_state& t, suspend_callback callback, void* argument) {
   // [U1] The arena outlives what is suspended in it, even if everybody leaves.
   a.add_reference();
   from.in = &a;
-  switch_stacks(t, from, *to, {after_switch_action::kind::call_back, callback, argument, nullptr});
+  switch_stacks(t, from, *to, {after_switch_action::kind::call_back, callback, argument, nullptr, {}});
   a.drop_reference();
 }
 
@@ -123,29 +145,23 @@ void resume(suspend_point& point) noexcept {
   }
   arena& a = *point.in;
   a.add_reference();  // [U4] the stack may run to its end, and its arena with it, before the push returns
-  task_access::set_isolation(point.task, point.disp->isolation);
-  a.submit_resume(point.task);
+  a.submit_resume(point);
   a.drop_reference();
 }
 
-void run_resume_task(thread_state& t, task& work, wait_context* wait) {
+leave_result run_resume_task(thread_state& t, task& work, wait_context* wait, const search_scope& scope) noexcept {
   suspend_point& to = static_cast<resume_task&>(work).point;
   suspend_point& from = point_of(*t.running);
   if (from.owner == nullptr) {
     from.recalled.store(true, sync::relaxed);  // whoever we switch to comes back as soon as it can
-    switch_stacks(t, from, to, {after_switch_action::kind::nothing, nullptr, nullptr, nullptr});
-    return;
+    switch_stacks(t, from, to, {});
+    return leave_result::over;
   }
-  from.in = t.in;
-  switch_stacks(t, from, to, {after_switch_action::kind::wait_for, nullptr, wait, nullptr});
-  wait_no_longer(from);
+  return leave_coroutine(t, from, to, wait, scope);
 }
 
-void yield_until_empty(thread_state& t, wait_context& wait) {
-  suspend_point& from = point_of(*t.running);
-  from.in = t.in;
-  switch_stacks(t, from, base_point(t), {after_switch_action::kind::wait_for, nullptr, &wait, nullptr});
-  wait_no_longer(from);
+leave_result yield_until_empty(thread_state& t, wait_context& wait, const search_scope& scope) noexcept {
+  return leave_coroutine(t, point_of(*t.running), base_point(t), &wait, scope);
 }
 
 void coroutine_main(void* raw) {
@@ -158,6 +174,7 @@ void coroutine_main(void* raw) {
     c.disp.isolation = no_isolation;
     c.disp.outermost = true;
     c.disp.critical_allowed = true;
+    c.disp.enqueued_allowed = true;
     c.disp.current = nullptr;
     finish_switch(begun);
     task* next = dispatch_on_coroutine(c.disp);
@@ -165,7 +182,7 @@ void coroutine_main(void* raw) {
     // [U6] Nothing on this stack is worth coming back to: on to the resumed one, or to the base that may go on.
     suspend_point& to = next != nullptr ? static_cast<resume_task*>(next)->point : base_point(t);
     // Not switch_stacks(): this stack is given away, and whoever takes it starts at the top of this loop.
-    t.after_switch = {after_switch_action::kind::recycle, nullptr, nullptr, &point_of(c.disp)};
+    t.after_switch = {after_switch_action::kind::recycle, nullptr, nullptr, &point_of(c.disp), {}};
     if (to.owner == nullptr) {
       to.recalled.store(false, sync::relaxed);
     }

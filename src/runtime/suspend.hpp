@@ -41,12 +41,13 @@ struct suspend_point {
   platform::stack_context stack;
   dispatcher* disp;
   coroutine* owner;                    ///< null for a base stack
-  arena* in = nullptr;                 ///< referenced while suspended by the user
+  arena* in = nullptr;                 ///< referenced while suspended, or left in a nested wait
   sync::atomic<bool> recalled{false};  ///< base stacks: may go on
   wait_table::entry waiting{};         ///< coroutines that left in a nested wait: for its end,
   sleeper napping{};                   ///< and for tasks that it could run
   enum class call_state : std::uint8_t { open, held, called };
   sync::atomic<call_state> call_is{call_state::open};  ///< of such a coroutine: whether somebody resumes it
+  suspend_point* next_resumed = nullptr;               ///< in its arena's queue
   resume_task task;
 };
 
@@ -57,14 +58,20 @@ void suspend(thread_state& t, suspend_callback callback, void* argument);
 void resume(suspend_point& point) noexcept;
 
 /// The point of the stack that the calling thread runs; made if need be. Lives as long as the stack.
-suspend_point& point_of(dispatcher& d, coroutine* owner = nullptr);
+suspend_point& point_of(dispatcher& d, coroutine* owner = nullptr) noexcept;
+
+/// Why a stack that was left in a nested wait goes on: the wait is over, perhaps; or it was called for a task, and owes
+/// a look. [S13]
+enum class leave_result : std::uint8_t { over, called };
 
 /// Continues the stack of a resume task on this thread; returns when this stack goes on, perhaps on another thread.
-/// `wait` is what a nested loop on this stack waits for, or null.
-void run_resume_task(thread_state& t, task& resume_task, wait_context* wait);
+/// `wait` is what a nested loop on this stack waits for, or null; `scope` what it may take meanwhile.
+leave_result run_resume_task(thread_state& t, task& resume_task, wait_context* wait,
+                             const search_scope& scope) noexcept;
 
-/// Leaves a coroutine's stack for the recalled base of its thread, until the wait context is empty.
-void yield_until_empty(thread_state& t, wait_context& wait);
+/// Leaves a coroutine's stack for the recalled base of its thread, until the wait context is empty or there is a task
+/// that only this stack may take.
+leave_result yield_until_empty(thread_state& t, wait_context& wait, const search_scope& scope) noexcept;
 
 /// True if the thread is on a coroutine and its base stack may go on.
 [[nodiscard]] bool base_is_recalled(const thread_state& t) noexcept;

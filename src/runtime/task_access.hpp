@@ -27,11 +27,6 @@ inline constexpr slot_id last_domain_slot = 0xFFF0;
 /// 0: not isolated. Otherwise tasks of one isolated region share a value that is theirs alone while it lasts.
 using isolation_tag = std::intptr_t;
 inline constexpr isolation_tag no_isolation = 0;
-/// Work that a thread may take whatever its isolation: no address, so no region's tag.
-inline constexpr isolation_tag any_isolation = -1;
-/// In a call for threads on somebody else's behalf: whichever isolation the work that is there has.
-inline constexpr isolation_tag isolation_of_the_work = -2;
-
 /// Where a task was made, where it wishes to run, and which domain that is.
 struct task_address {
   slot_id original_slot = no_slot;

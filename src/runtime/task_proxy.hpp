@@ -29,6 +29,13 @@ class task_proxy {
     return t;
   }
 
+  /// The second life's end where nobody fetches it any more: its mailbox goes, from whatever thread.
+  void abandon() noexcept {
+    memory::object_pool* pool = pool_;
+    this->~task_proxy();
+    pool->deallocate_remote(this, sizeof(task_proxy));
+  }
+
   void free(memory::object_pool& mine) noexcept {
     memory::object_pool* pool = pool_;
     this->~task_proxy();

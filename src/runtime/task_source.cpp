@@ -1,7 +1,10 @@
 #include "runtime/task_source.hpp"
 
+#include <new>
+
 #include "platform/clock.hpp"
 #include "runtime/resource_manager.hpp"
+#include "runtime/suspend.hpp"
 
 namespace homing::scheduler {
 namespace {
@@ -14,8 +17,9 @@ task* unwrap(thread_state& t, std::uintptr_t item) noexcept {
 }
 
 /// What was taken by its tag must be verified: the entry may have been reused between the look and the claim.
-/// A task of another isolation is put into the own deque, as if it had been spawned here.
-task* verified(thread_state& t, task* taken, isolation_tag isolation) {
+/// A task of another isolation is put into the own deque, as if it had been spawned here: take_elsewhere() has made
+/// room.
+task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
   if (taken == nullptr || isolation == no_isolation || task_access::isolation(*taken) == isolation) {
     return taken;
   }
@@ -63,18 +67,28 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   return nullptr;
 }
 
-/// Rules 5', 5'', 5''': the domain's queue, the queue without affinity, the others' from near to far, these with figure
-/// 9's test while the thread has patience.
-task* take_queued(thread_state& t, patience p) {
+task* take_from(thread_state& t, task_queue& queue) noexcept {
+  task* item = queue.take();
+  t.taken_from = item != nullptr ? &queue : nullptr;
+  return item;
+}
+
+/// The oldest of a domain's queues that the thread may take.
+task* take_queued_of(thread_state& t, arena_domain& d, const search_scope& scope) noexcept {
+  task* found = take_from(t, d.detached);
+  return found == nullptr && scope.takes_enqueued ? take_from(t, d.enqueued) : found;
+}
+
+/// Rules 5', 5'', 5''': whose maker waits at the door, the domain's queues, the queue without affinity, the others'
+/// from near to far, these with figure 9's test while the thread has patience.
+task* take_queued(thread_state& t, const search_scope& scope, patience p) noexcept {
   arena& a = *t.in;
-  const auto take_from = [&](task_queue& queue) {
-    task* item = queue.take();
-    t.taken_from = item != nullptr ? &queue : nullptr;
-    return item;
-  };
-  task* found = take_from(a.domain(t.domain).queue);
+  task* found = scope.takes_enqueued ? take_from(t, a.delegated) : nullptr;
   if (found == nullptr) {
-    found = take_from(a.unaddressed);
+    found = take_queued_of(t, a.domain(t.domain), scope);
+  }
+  if (found == nullptr && scope.takes_enqueued) {
+    found = take_from(t, a.unaddressed);
   }
   if (found == nullptr && a.domain_count() > 1) {
     const bool stay = a.steal() == steal_policy::domain;
@@ -89,7 +103,7 @@ task* take_queued(thread_state& t, patience p) {
       if (stay && (other.allotted.load(sync::relaxed) > 0 || other.active.load(sync::relaxed) > 0)) {
         continue;
       }
-      found = take_from(other.queue);
+      found = take_queued_of(t, other, scope);
       if (found != nullptr) {
         break;
       }
@@ -168,18 +182,17 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   return nullptr;
 }
 
-task* take_spilled(thread_state& t, isolation_tag isolation) {
-  return t.in->spilled.take_if(
-      [&](const task& s) { return isolation == no_isolation || task_access::isolation(s) == isolation; });
+task* take_overflowed(thread_state& t, const search_scope& scope) noexcept {
+  return t.in->overflowed.take_if([&](const task& s) { return scope.fits(task_access::isolation(s)); });
 }
 
-task* take_resumed(thread_state& t) {
+task* take_resumed(thread_state& t) noexcept {
   if (t.in->resumed.empty()) {
     return nullptr;
   }
-  task* found = t.in->resumed.take();
-  t.resumed_last = found != nullptr;
-  return found;
+  suspend_point* stack = t.in->resumed.take();
+  t.resumed_last = stack != nullptr;
+  return stack == nullptr ? nullptr : &stack->task;
 }
 
 /// One look at all slots of [first, last) but the own, from a random one onward.
@@ -256,15 +269,20 @@ task* take_own(thread_state& t, isolation_tag isolation) {
   }
 }
 
-task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
+bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
+
+task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noexcept {
   t.taken_from = nullptr;
-  if (task* found = take_mail(t, isolation)) {
-    return found;
-  }
-  if (__builtin_expect(!t.in->spilled.empty(), false)) {
-    if (task* found = take_spilled(t, isolation)) {
+  if (__builtin_expect(!t.in->overflowed.empty(), false)) {
+    if (task* found = take_overflowed(t, scope)) {
       return found;
     }
+  }
+  if (scope.isolation != no_isolation && !has_room(t)) {
+    return take_resumed(t);  // what turns out to be of another region could not be kept
+  }
+  if (task* found = take_mail(t, scope.isolation)) {
+    return found;
   }
   // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
   // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
@@ -273,13 +291,13 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
     if (task* found = take_resumed(t)) {
       return found;
     }
-  } else {
+  } else if (scope.may_steal) {
     t.steals = theft::any;  // a stack that leaves others' tasks alone would meet only the other stack
   }
-  task* found = isolation == no_isolation ? take_queued(t, p) : nullptr;
+  task* found = scope.isolation == no_isolation ? take_queued(t, scope, p) : nullptr;
   if (found == nullptr && t.steals != theft::none) {
     const std::int64_t began_ns = t.theft_cost.is_due() ? platform::monotonic_ns() : 0;
-    found = steal(t, isolation, p);
+    found = steal(t, scope.isolation, p);
     if (found != nullptr) {
       t.stole_at_ns = platform::monotonic_ns();
       t.theft_cost.add(began_ns, t.stole_at_ns);
@@ -292,11 +310,15 @@ task* take_elsewhere(thread_state& t, isolation_tag isolation, patience p) {
   return found;
 }
 
-void put_back(thread_state& t, task& found) {
-  if (t.taken_from != nullptr) {
+bool put_back(thread_state& t, task& found) noexcept {
+  if (t.taken_from == nullptr) {
+    return t.slot->tasks.try_push(as_item(found), make_tag(task_access::isolation(found), no_slot));
+  }
+  try {
     t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
-  } else {
-    keep(t, found, make_tag(task_access::isolation(found), no_slot));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 

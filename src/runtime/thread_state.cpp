@@ -125,7 +125,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   auto* a = new arena(manager, arena_request{});
   a->add_user();
   stay->in = a;
-  stay->where.emplace(t, *a, a->occupy_slot(t, thread_kind::application));
+  stay->where.emplace(t, *a, a->occupy_slot(t, thread_kind::application), thread_kind::application);
   t.implicit_stay = stay.release();
   return t;
 }

@@ -13,10 +13,10 @@
 #include "observe/task_homes.hpp"
 #include "observe/trace.hpp"
 #include "runtime/context.hpp"
+#include "runtime/search_scope.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
-#include "runtime/task_access.hpp"
 
 namespace homing::scheduler {
 
@@ -35,6 +35,7 @@ struct after_switch_action {
   void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
   void* argument = nullptr;
   suspend_point* left = nullptr;
+  search_scope scope{};  ///< of a stack that is left in a wait
 };
 
 /// From which deques a thread steals: none, those with several tasks, all.
@@ -74,6 +75,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   bool domain_is_fixed = false;  ///< a worker's, a pinned master's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
+  thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
   std::uint64_t greeted = 0;            ///< newest observer of `in` that this thread has told of its arrival
   std::uint64_t random = 0;             ///< state of the choice among equals
   resource_manager* manager = nullptr;  ///< the one it registered with
@@ -82,8 +84,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
   slot_id robbed = no_slot;      ///< the slot that it was stolen from
   smoothed_cost theft_cost;
-  unsigned shyness = 0;                            ///< rounds of a search before it steals as it likes
-  theft steals = theft::any;                       ///< in this round
+  unsigned shyness = 0;              ///< rounds of a search before it steals as it likes
+  theft steals = theft::any;         ///< in this round
   task_queue* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any

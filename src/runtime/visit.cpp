@@ -5,12 +5,13 @@
 
 namespace homing::scheduler {
 
-attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
+attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind comes_as) noexcept
     : outer_running_(t.running),
       outer_arena_(t.in),
       outer_slot_(t.slot),
       outer_number_(t.slot_number),
       outer_greeted_(t.greeted),
+      outer_entered_as_(t.entered_as),
       outer_stay_(t.stay) {
   if (slot_held_in(t, a) == number) {
     outer_base_ = a.slot(number).base;
@@ -28,6 +29,7 @@ attachment::attachment(thread_state& t, arena& a, slot_id number) noexcept
   t.slot_number = number;
   t.slot->base = &base_;
   t.greeted = 0;
+  t.entered_as = comes_as;
 }
 
 slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
@@ -56,15 +58,16 @@ attachment::~attachment() {
   t.slot = outer_slot_;
   t.slot_number = outer_number_;
   t.greeted = outer_greeted_;
+  t.entered_as = outer_entered_as_;
 }
 
 void greet_observers(thread_state& t) {
   if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
-    t.greeted = t.in->observers.greet(t.greeted, t.kind == thread_kind::worker);
+    t.greeted = t.in->observers.greet(t.greeted, t.entered_as == thread_kind::worker);
   }
 }
 
-arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number) {
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
   greet_observers(t);
   fp_.use(context_access::fp(a.default_context()));
   fp_.forget();
@@ -73,7 +76,7 @@ arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a
 arena_visit::~arena_visit() {
   thread_state& t = *stay_.base().thread;
   if (t.in->observers.any()) {
-    t.in->observers.take_leave(t.greeted, t.kind == thread_kind::worker);
+    t.in->observers.take_leave(t.greeted, false);
   }
 }
 

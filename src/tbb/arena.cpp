@@ -142,13 +142,10 @@ void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr
   }
 }
 
-void enter_parallel_phase(d1::task_arena_base* user, std::uintptr_t) {
-  // relaxed: a hint about how long to look for work.
-  arena_or_current(user).parallel_phases.fetch_add(1, homing::sync::relaxed);
-}
+void enter_parallel_phase(d1::task_arena_base* user, std::uintptr_t) { arena_or_current(user).begin_phase(); }
 
-void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t) {
-  arena_or_current(user).parallel_phases.fetch_sub(1, homing::sync::relaxed);
+void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t flags) {
+  arena_or_current(user).end_phase((flags & d1::phase::end_fast_leave) != 0);
 }
 
 d1::slot_id execution_slot(const d1::task_arena_base& user) {

@@ -13,13 +13,13 @@ namespace {
 
 using homing::testing::await;
 
-/// One thread alone in an arena. Its own stack waits inside isolate(); a coroutine of its waits outside of any
-/// isolation and was left when the own stack could go on. A task without isolation is for the coroutine, which has no
-/// thread then. [U5]
+/// A thread's own stack waits inside isolate(); a coroutine of its waits outside of any isolation and was left when the
+/// own stack could go on. A task without isolation, spawned by a thread that is busy otherwise, is for the coroutine,
+/// which has no thread then. [U5]
 TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolation) {
   constexpr int rounds = 300;
   for (int round = 0; round < rounds; ++round) {
-    tbb::task_arena arena(2, 2);  // all slots reserved: no worker helps
+    tbb::task_arena arena(3, 3);  // all slots reserved: no worker helps
     tbb::detail::d1::wait_context own_wait(1);
     tbb::detail::d1::wait_context coroutines_wait(1);
     tbb::task::suspend_point point{};
@@ -57,9 +57,16 @@ TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolati
     for (int i = 0; i < round; ++i) {  // at once at first: the stack may not be listed yet
       std::this_thread::yield();
     }
-    arena.enqueue([&] {
-      own_wait.release();
-      coroutines_wait.release();
+    arena.execute([&] {
+      tbb::task_group group;
+      std::atomic<bool> ran{false};
+      group.run([&] {
+        ran = true;
+        own_wait.release();
+        coroutines_wait.release();
+      });
+      await("the spawned task to be taken", [&] { return ran.load(); });
+      group.wait();
     });
     await("the end of both waits, for which a task without isolation must run", [&] { return over.load(); });
     inside.join();

@@ -1,0 +1,27 @@
+#include "runtime/resume_queue.hpp"
+
+#include "runtime/suspend.hpp"
+
+namespace homing::scheduler {
+
+void resume_queue::push(suspend_point& stack) noexcept {
+  const sync::scoped_spin_lock hold(lock_);
+  stack.next_resumed = nullptr;
+  if (empty()) {
+    first_.store(&stack, sync::relaxed);
+  } else {
+    last_->next_resumed = &stack;
+  }
+  last_ = &stack;
+}
+
+suspend_point* resume_queue::take() noexcept {
+  const sync::scoped_spin_lock hold(lock_);
+  suspend_point* stack = first_.load(sync::relaxed);
+  if (stack != nullptr) {
+    first_.store(stack->next_resumed, sync::relaxed);
+  }
+  return stack;
+}
+
+}  // namespace homing::scheduler

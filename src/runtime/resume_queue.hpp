@@ -1,0 +1,32 @@
+/// Suspended stacks that may go on: linked through themselves, so that to resume one needs no memory.
+///
+/// Ownership: none; a stack lives until it has gone on. It is in one queue at most, since it is resumed once for each
+///            suspension.
+/// Threads:   any.
+/// Order:     first in, first out.
+/// Errors:    none; never allocates.
+/// Protocol:  docs/protocols/suspend.md [U4].
+#pragma once
+
+#include "sync/atomic.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace homing::scheduler {
+
+struct suspend_point;
+
+class resume_queue {
+ public:
+  void push(suspend_point& stack) noexcept;
+  /// The oldest, or null.
+  [[nodiscard]] suspend_point* take() noexcept;
+  /// A hint, exact once the pushing thread and this one have met a fence.
+  [[nodiscard]] bool empty() const noexcept { return first_.load(sync::relaxed) == nullptr; }
+
+ private:
+  sync::spin_lock lock_;
+  sync::atomic<suspend_point*> first_{nullptr};  ///< written under the lock; relaxed: a hint for empty()
+  suspend_point* last_ = nullptr;
+};
+
+}  // namespace homing::scheduler
