@@ -75,45 +75,79 @@ void resource_manager::demand_changed() noexcept {
   while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
     dirty_.store(false, sync::seq_cst);
     allot();
-    const std::vector<arena*> grown = std::exchange(grown_, {});
+    arena* grown = take_to_call();
     lock_.unlock();
     sync::full_fence();
     call_for(grown);
   }
 }
 
-void resource_manager::call_for(const std::vector<arena*>& grown) noexcept {
+// [A16] Under the lock. An arena that is on a list already is called for after this: acq_rel, so that whoever takes the
+// flag off it sees what was allotted by now.
+void resource_manager::call_later(arena& a) noexcept {
+  if (a.to_be_called_.exchange(true, sync::acq_rel)) {
+    return;
+  }
+  if (!a.try_reference()) {
+    a.to_be_called_.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
+    return;
+  }
+  a.next_to_call_ = nullptr;
+  (first_to_call_ != nullptr ? last_to_call_->next_to_call_ : first_to_call_) = &a;
+  last_to_call_ = &a;
+}
+
+arena* resource_manager::take_to_call() noexcept { return std::exchange(first_to_call_, nullptr); }
+
+void resource_manager::call_for(arena* first) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
-  for (arena* a : grown) {
+  for (arena* a = first; a != nullptr;) {
+    arena* next = a->next_to_call_;
+    a->to_be_called_.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
     a->call_allotted_for_work_left(a->called_for_.load(sync::relaxed));
     a->drop_reference();
+    a = next;
   }
+}
+
+void resource_manager::call_for_all() noexcept {
+  arena* waiting = nullptr;
+  {
+    const holder hold(*this);
+    for (arena* a : served_) {
+      call_later(*a);
+    }
+    waiting = take_to_call();
+  }
+  call_for(waiting);
 }
 
 void resource_manager::allot() noexcept {
   take_newcomers();
-  const std::vector<arena*> served_before = std::exchange(served_, {});
+  served_before_.swap(served_);
+  served_.clear();
   ++allotment_;
   // Where none is left, an arena with enqueued tasks gets one all the same.
   const unsigned allottable = allottable_workers_.load(sync::relaxed);
-  pool_of_workers pool{std::max(1U, allottable), std::vector<int>(domain_count_, 0), {}, allottable == 0, false};
-  const unsigned allowed = std::max(1U, allowed_workers_.load(sync::relaxed));
-  for (unsigned i = 0; i < allowed && i < domain_of_worker_.size(); ++i) {
-    ++pool.left_by_domain[domain_of_worker_[i]];
+  pool_of_workers pool{std::max(1U, allottable), allottable == 0, false};
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domain_state& state = domains_[d];
+    // Below 0: the limit fell under the leases. [A13]
+    state.dealt = state.planned - (pool.only_mandatory ? 0 : static_cast<int>(leases_.leased()[d]));
+    state.left = state.dealt;
   }
-  for (unsigned d = 0; d < domain_count_ && !pool.only_mandatory; ++d) {
-    pool.left_by_domain[d] -= static_cast<int>(leases_.leased()[d]);  // below 0: the limit fell under the leases [A13]
-  }
-  pool.dealt_by_domain = pool.left_by_domain;
   unsigned crowded = level_count;
   for (unsigned level = 0; level < level_count; ++level) {
     if (serve_level(wanting_[level], pool) == crowd::yes) {
       crowded = std::min(crowded, level);
     }
   }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].promised = domains_[d].dealt - domains_[d].left;
+  }
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(pool.unmet, sync::relaxed);
-  for (arena* a : served_before) {
+  for (arena* a : served_before_) {
     if (a->served_in_ != allotment_) {
       a->allotted_.store(0, sync::relaxed);
       for (unsigned d = 0; d < domain_count_; ++d) {
@@ -121,6 +155,7 @@ void resource_manager::allot() noexcept {
       }
     }
   }
+  served_before_.clear();  // one of them may be deleted before the next allotment
   look_again_at_cut();
 }
 
@@ -147,7 +182,8 @@ void resource_manager::look_again_at_cut() noexcept {
 }
 
 resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept {
-  std::vector<portion> portions;
+  std::vector<portion>& portions = portions_;
+  portions.clear();
   bool without = false;
   auto next = level.begin();
   while (next != level.end() && pool.left != 0) {
@@ -158,9 +194,10 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       unlist(a);  // its own threads did the work before a worker came
       continue;
     }
-    portion p{&a, std::max(a.max_workers_, 1U), 0, std::vector<int>(domain_count_, 0), false, true, false};
+    portion p{&a, std::max(a.max_workers_, 1U), 0, false, true, false};
     for (unsigned d = 0; d < domain_count_; ++d) {
-      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || pool.dealt_by_domain[d] <= 0);
+      a.domains_[d].share = 0;
+      p.homeless = p.homeless && (a.allowed_by_domain_[d] == 0 || domains_[d].dealt <= 0);
     }
     const bool works_alone = p.homeless && a.is_of_one_domain();
     const bool only_mandatory = pool.only_mandatory || works_alone;
@@ -176,7 +213,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
       give(p, 1, pool);  // one each first: nobody starves
     }
     if (p.given != 0) {
-      portions.push_back(std::move(p));
+      portions.push_back(p);
     } else {
       without = without || !works_alone;
     }
@@ -201,40 +238,46 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
   return crowded ? crowd::yes : crowd::no;
 }
 
+void resource_manager::hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept {
+  ++p.of->domains_[domain].share;
+  --domains_[domain].left;
+  ++p.given;
+  --pool.left;
+}
+
 // An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more.
-void resource_manager::keep_workers(portion& p, pool_of_workers& pool) const noexcept {
+void resource_manager::keep_workers(portion& p, pool_of_workers& pool) noexcept {
   p.cut = true;
   p.wanted = std::min(p.wanted, static_cast<unsigned>(std::max(1, p.of->workers_.load(sync::relaxed))));
   for (unsigned d = 0; d < domain_count_; ++d) {
     const int there = p.of->domains_[d].active.load(sync::relaxed);
-    while (p.by_domain[d] < there && p.given < p.wanted && pool.left != 0 && pool.left_by_domain[d] > 0) {
-      ++p.by_domain[d];
-      --pool.left_by_domain[d];
-      ++p.given;
-      --pool.left;
+    while (p.of->domains_[d].share < there && p.given < p.wanted && pool.left != 0 && domains_[d].left > 0) {
+      hand_out(p, d, pool);
     }
   }
 }
 
-void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept {
+void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& pool) noexcept {
   // Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
   // proportion to its CPUs, among equals from one whose worker is there already, then from the one with most left.
   // (TBB-NUMA 4.2)
   const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
-  const auto is_there = [&](unsigned d) { return p.of->domains_[d].active.load(sync::relaxed) > p.by_domain[d]; };
+  const auto is_there = [&](unsigned d) {
+    return p.of->domains_[d].active.load(sync::relaxed) > p.of->domains_[d].share;
+  };
   for (; count != 0 && p.given < p.wanted && pool.left != 0; --count) {
     int best = -1;
     for (unsigned d = 0; d < domain_count_; ++d) {
       // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than
       // none.
-      if (pool.left_by_domain[d] <= 0 || (cpus[d] == 0 && !p.homeless)) {
+      if (domains_[d].left <= 0 || (cpus[d] == 0 && !p.homeless)) {
         continue;
       }
       if (best >= 0) {
         const auto b = static_cast<unsigned>(best);
-        const std::uint64_t mine = static_cast<std::uint64_t>(p.by_domain[d] + 1) * cpus[b];
-        const std::uint64_t its = static_cast<std::uint64_t>(p.by_domain[b] + 1) * cpus[d];
-        const auto preference = [&](unsigned x) { return std::pair(is_there(x), pool.left_by_domain[x]); };
+        const std::uint64_t mine = static_cast<std::uint64_t>(p.of->domains_[d].share + 1) * cpus[b];
+        const std::uint64_t its = static_cast<std::uint64_t>(p.of->domains_[b].share + 1) * cpus[d];
+        const auto preference = [&](unsigned x) { return std::pair(is_there(x), domains_[x].left); };
         if (mine > its || (mine == its && preference(d) <= preference(b))) {
           continue;
         }
@@ -244,14 +287,11 @@ void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& po
     if (best < 0) {
       return;  // its domains have no more workers
     }
-    ++p.by_domain[static_cast<unsigned>(best)];
-    --pool.left_by_domain[static_cast<unsigned>(best)];
-    ++p.given;
-    --pool.left;
+    hand_out(p, static_cast<unsigned>(best), pool);
   }
 }
 
-void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept {
+void resource_manager::share_out(std::vector<portion>& portions, pool_of_workers& pool) noexcept {
   std::uint64_t total = 0;
   for (const portion& p : portions) {
     total += p.wanted - p.given;
@@ -275,21 +315,21 @@ void resource_manager::even_out(std::vector<portion>& portions) const noexcept {
   // sign.
   const auto gain = [&](const portion& p, unsigned from, unsigned to) {
     const std::vector<unsigned>& cpus = p.of->allowed_by_domain_;
-    return static_cast<std::int64_t>(p.by_domain[from]) * cpus[to] -
-           static_cast<std::int64_t>(p.by_domain[to] + 1) * cpus[from];
+    return static_cast<std::int64_t>(p.of->domains_[from].share) * cpus[to] -
+           static_cast<std::int64_t>(p.of->domains_[to].share + 1) * cpus[from];
   };
   const auto may_move = [&](const portion& p, unsigned from, unsigned to) {
-    return !p.cut && p.by_domain[from] > 0 && p.of->allowed_by_domain_[to] != 0;
+    return !p.cut && p.of->domains_[from].share > 0 && p.of->allowed_by_domain_[to] != 0;
   };
   for (portion& p : portions) {
     for (unsigned from = 0; from < domain_count_; ++from) {
       for (unsigned to = 0; to < domain_count_; ++to) {
         for (auto q = portions.begin(); q != portions.end() && may_move(p, from, to) && gain(p, from, to) > 0; ++q) {
           if (&*q != &p && may_move(*q, to, from) && gain(*q, to, from) >= 0) {
-            --p.by_domain[from];
-            ++p.by_domain[to];
-            --q->by_domain[to];
-            ++q->by_domain[from];
+            --p.of->domains_[from].share;
+            ++p.of->domains_[to].share;
+            --q->of->domains_[to].share;
+            ++q->of->domains_[from].share;
           }
         }
       }
@@ -305,9 +345,9 @@ void resource_manager::settle(const portion& p) noexcept {
   // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
   bool grew = a.mandatory_share_.exchange(p.mandatory, sync::relaxed) && !p.mandatory;
   for (unsigned d = 0; d < domain_count_; ++d) {
-    const int before = a.domains_[d].allotted.exchange(p.by_domain[d], sync::relaxed);
-    grew = grew || before < p.by_domain[d];
-    shrank = shrank || before > p.by_domain[d];
+    const int before = a.domains_[d].allotted.exchange(a.domains_[d].share, sync::relaxed);
+    grew = grew || before < a.domains_[d].share;
+    shrank = shrank || before > a.domains_[d].share;
   }
   if (p.cut && shrank) {
     newly_cut_.push_back(&a);
@@ -315,8 +355,8 @@ void resource_manager::settle(const portion& p) noexcept {
   if (a.allotted_.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
     a.starved_.store(0, sync::relaxed);
   }
-  if (grew && available() > 0 && a.try_reference()) {
-    grown_.push_back(&a);
+  if (grew && available() > 0) {
+    call_later(a);
   }
 }
 

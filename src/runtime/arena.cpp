@@ -377,7 +377,8 @@ int arena::workers_wanted() const noexcept {
 
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         ((manager_.available() > 0 || cut_.load(sync::relaxed)) && workers_.load(sync::relaxed) < workers_wanted());
+         ((manager_.available() > 0 || cut_.load(sync::relaxed) || manager_.refusal_has_ended()) &&
+          workers_.load(sync::relaxed) < workers_wanted());
 }
 
 void arena::call_somebody(const work_call& call, reach who) noexcept {

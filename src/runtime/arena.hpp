@@ -47,6 +47,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
   sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
   sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
+  int share = 0;                   ///< the same while an allotment is worked out; guarded by the manager's lock
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
@@ -364,7 +365,9 @@ class arena {
   arena* next_newcomer_ = nullptr;  ///< its announcer's, then the manager's
   std::list<arena*> place_{this};   ///< its node, while it is on no list of the manager's
   const std::list<arena*>::iterator in_place_ = place_.begin();
-  std::uint64_t served_in_ = 0;  ///< the last allotment that gave it workers
+  std::uint64_t served_in_ = 0;             ///< the last allotment that gave it workers
+  arena* next_to_call_ = nullptr;           ///< of whoever has taken the list, then
+  sync::atomic<bool> to_be_called_{false};  ///< on a list of arenas to be called for, with a reference [A16]
 };
 
 }  // namespace homing::scheduler

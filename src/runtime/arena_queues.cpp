@@ -42,6 +42,9 @@ void arena::new_enqueued_work(unsigned home_or_none) noexcept {
     const bool stay = !common && stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
     call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
   }
+  if (__builtin_expect(manager_.is_refused(), false)) {
+    manager_.insist_on_worker(*this);
+  }
 }
 
 void arena::want_mandatory_worker() noexcept {

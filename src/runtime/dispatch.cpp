@@ -55,7 +55,7 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
   }
   sync::heavy_fence();  // ... before the last look
   if (!ready() && !a.has_work(scope, t.domain)) {
-    t.parker.park();  // [S5]
+    a.manager().park(t.parker);  // [S5]
   }
   const bool called = a.sleep_end(me);
   if (!scope.is_counted()) {

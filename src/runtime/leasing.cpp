@@ -16,9 +16,8 @@ worker_supply resource_manager::supply() const {
   for (unsigned d = 0; d < domain_count_; ++d) {
     result.cpus[d] = static_cast<std::uint32_t>(machine_.domains()[d].cpus.size());
   }
-  const unsigned allowed = allowed_workers_.load(sync::relaxed);
-  for (unsigned i = 0; i < allowed && i < domain_of_worker_.size(); ++i) {
-    ++result.allowed[domain_of_worker_[i]];
+  for (unsigned d = 0; d < domain_count_ && allowed_workers_.load(sync::relaxed) != 0; ++d) {
+    result.allowed[d] = static_cast<std::uint32_t>(domains_[d].planned);
   }
   for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
     for (unsigned d = 0; d < domain_count_; ++d) {
@@ -30,14 +29,14 @@ worker_supply resource_manager::supply() const {
 
 std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease_wish& wish, const lessee& who) {
   std::pair<std::uint64_t, domain_counts> result;
-  std::vector<arena*> grown;
+  arena* grown = nullptr;
   {
     const holder hold(*this);
     result.second.reserve(domain_count_);
     result.first = leases_.take(wish, who, supply());
     result.second = *leases_.find(result.first);
     allot_to_all();
-    grown = std::exchange(grown_, {});
+    grown = take_to_call();
   }
   call_for(grown);
   return result;
@@ -45,7 +44,7 @@ std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease
 
 std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number, const lessee& who) {
   std::optional<domain_counts> result;
-  std::vector<arena*> grown;
+  arena* grown = nullptr;
   {
     const holder hold(*this);
     result.emplace().reserve(domain_count_);
@@ -54,21 +53,21 @@ std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number,
     }
     result = *leases_.find(number);
     allot_to_all();
-    grown = std::exchange(grown_, {});
+    grown = take_to_call();
   }
   call_for(grown);
   return result;
 }
 
 void resource_manager::end_lease(std::uint64_t number) noexcept {
-  std::vector<arena*> grown;
+  arena* grown = nullptr;
   {
     const holder hold(*this);
     if (!leases_.end(number)) {
       return;
     }
     allot_to_all();
-    grown = std::exchange(grown_, {});
+    grown = take_to_call();
   }
   call_for(grown);
 }

@@ -7,6 +7,7 @@
 #include "platform/env.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
+#include "runtime/dispatch.hpp"
 #include "runtime/lifetime.hpp"
 #include "sync/futex.hpp"
 
@@ -68,12 +69,15 @@ resource_manager::resource_manager()
   for (const topology::domain& d : machine_.domains()) {
     has_l3_groups_ = has_l3_groups_ || d.l3_groups.size() > 1;
   }
+  first_domain_ = present_domain();
   obey_limit();
 }
 
 std::uint16_t resource_manager::domain_of_this_thread() noexcept {
   if (domain_count_ == 1) {
-    this_thread().domain_is_fixed = true;
+    if (this_thread_or_null != nullptr) {
+      this_thread_or_null->domain_is_fixed = true;
+    }
     return 0;
   }
   const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));
@@ -81,7 +85,15 @@ std::uint16_t resource_manager::domain_of_this_thread() noexcept {
     return static_cast<std::uint16_t>(topology::to_index(*here));
   }
   // A made-up machine, or a CPU outside the allowed ones: by turns, so that application threads spread, and for good.
-  thread_state& t = this_thread();
+  thread_state* known = this_thread_or_null;
+  if (known == nullptr) {
+    try {
+      known = &this_thread();
+    } catch (const std::bad_alloc&) {
+      return 0;  // nothing can be kept for it: it is asked again
+    }
+  }
+  thread_state& t = *known;
   if (!t.domain_is_fixed) {
     static sync::atomic<unsigned> turn{0};
     t.move_to_domain(static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_), domain_count_);
@@ -133,40 +145,47 @@ std::uint16_t resource_manager::l3_group_of_this_thread(std::uint16_t domain) no
   return 0;
 }
 
+// Where the calling thread counts. It need not have a record: making one takes memory.
+unsigned resource_manager::present_domain() noexcept {
+  if (this_thread_or_null != nullptr) {
+    return domain_of_this_thread();
+  }
+  const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));
+  return here ? topology::to_index(*here) : 0;
+}
+
 // Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as
 // the first, in its own domain, so that the default number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
-void resource_manager::deal(unsigned count) {
-  std::vector<std::uint64_t> dealt(domain_count_, 0);
-  dealt[domain_of_this_thread()] = 1;
-  for (const std::uint16_t d : domain_of_worker_) {
-    ++dealt[d];
+void resource_manager::deal() noexcept {
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].planned = 0;
   }
-  while (domain_of_worker_.size() < count) {
+  const auto next = [&](unsigned d) {
+    return static_cast<std::uint64_t>(domains_[d].planned + (d == first_domain_ ? 2 : 1));
+  };
+  // One more than none: mandatory concurrency.
+  for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
     unsigned best = 0;
     for (unsigned d = 1; d < domain_count_; ++d) {
-      const std::uint64_t cpus = machine_.domains()[d].cpus.size();
-      const std::uint64_t best_cpus = machine_.domains()[best].cpus.size();
-      if ((dealt[d] + 1) * best_cpus < (dealt[best] + 1) * cpus) {
+      if (next(d) * machine_.domains()[best].cpus.size() < next(best) * machine_.domains()[d].cpus.size()) {
         best = d;
       }
     }
-    ++dealt[best];
-    domains_[best].not_made.push_back(static_cast<unsigned>(domain_of_worker_.size()));
-    domain_of_worker_.push_back(static_cast<std::uint16_t>(best));
+    ++domains_[best].planned;
   }
 }
 
 void resource_manager::obey_limit() noexcept {
-  std::vector<arena*> grown;
+  arena* grown = nullptr;
   {
     const holder hold(*this);
     // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
     const std::size_t threads = std::clamp<std::size_t>(max_allowed_parallelism(), 1, worker_count_max);
     allowed_workers_.store(static_cast<unsigned>(threads - 1), sync::relaxed);
-    deal(std::max(static_cast<unsigned>(threads - 1), 1U));  // one more than none: mandatory concurrency
+    deal();
     count_makeable();
     allot_to_all();  // now: what the caller spawns next finds the new limit in force
-    grown = std::exchange(grown_, {});
+    grown = take_to_call();
   }
   call_for(grown);
 }
@@ -195,6 +214,17 @@ void resource_manager::unlock() noexcept {
 
 void resource_manager::link(arena& a) {
   const holder hold(*this);
+  // [A16] Room for one arena more wherever an allotment puts arenas, before it can be part of one.
+  const auto make_room = [&](auto& in) {
+    if (in.capacity() <= arena_count_) {
+      in.reserve(2 * arena_count_ + 8);
+    }
+  };
+  make_room(served_);
+  make_room(served_before_);
+  make_room(newly_cut_);
+  make_room(portions_);
+  ++arena_count_;
   a.next_arena_ = first_arena_;
   a.previous_arena_ = nullptr;
   if (first_arena_ != nullptr) {
@@ -212,6 +242,7 @@ void resource_manager::forget(arena& a) noexcept {
   a.mandatory_.store(false, sync::relaxed);
   unlist(a);
   std::erase(served_, &a);
+  --arena_count_;
   (a.previous_arena_ != nullptr ? a.previous_arena_->next_arena_ : first_arena_) = a.next_arena_;
   if (a.next_arena_ != nullptr) {
     a.next_arena_->previous_arena_ = a.previous_arena_;
@@ -222,25 +253,47 @@ void resource_manager::forget(arena& a) noexcept {
 
 bool resource_manager::is_idle() noexcept {
   const holder hold(*this);
-  return first_arena_ == nullptr && workers_.empty();
+  return first_arena_ == nullptr && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
 }
 
 bool resource_manager::wait_until_unused() noexcept {
   for (;;) {
     const std::uint32_t gone = arenas_gone_.load(sync::acquire);
+    arena* alone = nullptr;
     {
       const holder hold(*this);
-      for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+      for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
         if (a->users_.load(sync::relaxed) > 0) {
           return false;
+        }
+        const bool nobody_comes = is_refused() || a->slot_count_ == a->reserved_slots_;
+        if (alone == nullptr && nobody_comes && a->workers_.load(sync::relaxed) == 0 && a->try_reference()) {
+          alone = a;
         }
       }
       if (first_arena_ == nullptr) {
         return true;
       }
     }
-    sync::futex_wait(arenas_gone_, gone);
+    if (alone == nullptr) {
+      sync::futex_wait(arenas_gone_, gone);
+    } else if (!do_work_left_in(*alone)) {
+      return false;
+    }
   }
+}
+
+// [A5] Where no worker can come, whoever waits for the end does what was left behind. False if memory lacks.
+bool resource_manager::do_work_left_in(arena& a) noexcept {
+  bool done = true;
+  try {
+    work_until_empty(this_thread(), a);
+    a.drop_kept_reference();
+  } catch (const std::bad_alloc&) {
+    done = false;
+  }
+  a.drop_reference();
+  return done;
 }
 
 void resource_manager::retire(arena& a) {

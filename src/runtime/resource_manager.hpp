@@ -35,17 +35,17 @@ class arena;
 /// while nobody is there to take it.
 enum class idle_rule : std::uint8_t { homing, tbb };
 
-/// A worker thread as the manager sees it. Never freed.
+/// A worker thread as the manager sees it. Freed by stop_workers() alone.
 struct worker {
   unsigned index = 0;
-  std::uint16_t domain = 0;
+  std::uint16_t domain = 0;  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
   resource_manager* manager = nullptr;
   sync::parker parker;
   arena* assigned = nullptr;  ///< written by the waker before unpark(); carries a reference and a search mark
   worker* next_idle = nullptr;
-  bool idle = false;  ///< guarded by the domain's idle lock
+  bool idle = false;            ///< guarded by the domain's idle lock
+  worker* next_made = nullptr;  ///< guarded by the manager's lock
   pthread_t thread{};
-  sync::atomic<bool> gone{false};
 };
 
 class resource_manager {
@@ -92,7 +92,17 @@ class resource_manager {
   bool send_worker(arena& a, unsigned home, unsigned domains) noexcept;
 
   /// Workers that sleep, or could be made; a hint for the hot path.
-  [[nodiscard]] int available() const noexcept { return idle_.load(sync::relaxed) + could_make_.load(sync::relaxed); }
+  [[nodiscard]] int available() const noexcept {
+    return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
+  }
+  /// [A15] The system has refused to make a thread, and is not to be asked again yet.
+  [[nodiscard]] bool is_refused() const noexcept { return refused_.load(sync::relaxed); }
+  /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
+  [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
+  /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
+  void insist_on_worker(arena& a) noexcept;
+  /// Parks a thread that waits; while no worker can be made it asks again from time to time. [A15]
+  void park(sync::parker& p) noexcept;
   /// True if some arena could use more workers than it was given; a hint.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.
@@ -136,23 +146,41 @@ class resource_manager {
     sync::spin_lock lock;  ///< guards idle list
     worker* first_idle = nullptr;
     sync::atomic<int> idle{0};
-    std::vector<unsigned> not_made;  ///< worker indices dealt to this domain; guarded by lock_
-    unsigned planned = 0;            ///< of the allowed workers, how many are dealt to this domain; guarded by lock_
-    unsigned masters = 0;            ///< that are pinned to it; guarded by lock_
+    // Guarded by lock_:
+    unsigned masters = 0;  ///< that are pinned to it
+    int planned = 0;       ///< of the workers that may be made, how many are dealt to this domain
+    int made = 0;          ///< workers that are here now
+    int promised = 0;      ///< by the last allotment to all arenas together
+    int left = 0;          ///< while an allotment goes on: not given yet
+    int dealt = 0;         ///< what `left` began with; below 0 if the limit fell under the leases
   };
 
   static void* worker_entry(void* argument);
   void worker_main(worker& w);
+  thread_state* register_worker(worker& w) noexcept;
   arena* next_assignment(worker& w);
-  arena* find_work(worker& w) noexcept;
+  arena* find_work(unsigned domain) noexcept;
   bool reserve(arena& a, unsigned domain) noexcept;
   void unreserve(arena& a, unsigned domain) noexcept;
+  void give_back(arena& a, unsigned domain) noexcept;
   worker* pop_idle(unsigned domain) noexcept;
-  bool make_worker(unsigned domain, arena& a) noexcept;
-  void deal(unsigned count);
+  struct fetched {
+    worker* who = nullptr;
+    bool slept = false;    ///< until now, and not new
+    bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
+  };
+  fetched fetch_worker(unsigned domain) noexcept;
+  worker* make_worker(unsigned domain) noexcept;
+  worker* bring_idle(unsigned to) noexcept;
+  void note_refusal(int error) noexcept;
+  [[gnu::noinline]] bool look_at_refusal() noexcept;
+  void call_for_all() noexcept;
+  void deal() noexcept;
+  [[nodiscard]] unsigned present_domain() noexcept;
   void allot_to_all() noexcept;
   [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;
+  bool do_work_left_in(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
   class holder {
@@ -167,19 +195,16 @@ class resource_manager {
   };
   void unlock() noexcept;
 
-  // allotment.cpp; under lock_, but for call_for()
+  // allotment.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   struct pool_of_workers {
-    unsigned left = 0;
-    std::vector<int> left_by_domain;
-    std::vector<int> dealt_by_domain;  ///< what left_by_domain began with
+    unsigned left = 0;  ///< of all domains; each has its own count
     bool only_mandatory = false;
     bool unmet = false;  ///< some arena could use more
   };
-  struct portion {
+  struct portion {  ///< its workers by domain are the arena's: arena_domain::share
     arena* of = nullptr;
     unsigned wanted = 0;
     unsigned given = 0;
-    std::vector<int> by_domain;
     bool cut = false;        ///< wanted less than it may have
     bool homeless = false;   ///< none of its domains has a worker, under the present limit
     bool mandatory = false;  ///< for mandatory concurrency only
@@ -190,13 +215,16 @@ class resource_manager {
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
   crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
-  void keep_workers(portion& p, pool_of_workers& pool) const noexcept;
-  void give(portion& p, std::uint64_t count, pool_of_workers& pool) const noexcept;
-  void share_out(std::vector<portion>& portions, pool_of_workers& pool) const noexcept;
+  void hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept;
+  void keep_workers(portion& p, pool_of_workers& pool) noexcept;
+  void give(portion& p, std::uint64_t count, pool_of_workers& pool) noexcept;
+  void share_out(std::vector<portion>& portions, pool_of_workers& pool) noexcept;
   void even_out(std::vector<portion>& portions) const noexcept;
   void settle(const portion& p) noexcept;
   void look_again_at_cut() noexcept;
-  void call_for(const std::vector<arena*>& grown) noexcept;
+  void call_later(arena& a) noexcept;
+  [[nodiscard]] arena* take_to_call() noexcept;
+  void call_for(arena* first) noexcept;
   void count_makeable() noexcept;
 
   const topology::machine& machine_;
@@ -206,8 +234,8 @@ class resource_manager {
   const steal_policy steal_;
   const idle_rule mailbox_idle_;
   bool has_l3_groups_ = false;
-  std::vector<std::uint16_t> domain_of_worker_;  ///< the deal, by worker index
   std::unique_ptr<domain_state[]> domains_;
+  unsigned first_domain_ = 0;  ///< in which the application's first thread counts; guarded by lock_
 
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
@@ -215,6 +243,10 @@ class resource_manager {
   sync::atomic<unsigned> allottable_workers_{0};  ///< allowed and not leased; written under lock_
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};
+  sync::atomic<bool> refused_{false};                  ///< no thread could be made [A15]
+  sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
+  sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_
+  sync::atomic<unsigned> refusal_looks_{0};            ///< of pushers: one in many reads the clock
   sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
   sync::atomic<bool> unmet_{false};  ///< some arena could use more workers than the last allotment gave it
 
@@ -227,11 +259,15 @@ class resource_manager {
   sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
   std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
-  std::uint64_t allotment_ = 0;    ///< number of the last one
-  std::vector<arena*> served_;     ///< by the last allotment, in the order of their priorities
-  std::vector<arena*> grown_;      ///< by the last allotment, each with a reference, until they are called for
-  std::vector<arena*> newly_cut_;  ///< by the allotment that is going on: their shares are smaller, for want of work
-  std::vector<worker*> workers_;
+  std::uint64_t allotment_ = 0;  ///< number of the last one
+  std::size_t arena_count_ = 0;  ///< linked: these have room in each of the following
+  std::vector<arena*> served_;   ///< by the last allotment, in the order of their priorities
+  std::vector<arena*> served_before_;
+  std::vector<arena*> newly_cut_;   ///< by the allotment that is going on: their shares are smaller, for want of work
+  std::vector<portion> portions_;   ///< of the allotment that is going on
+  arena* first_to_call_ = nullptr;  ///< each with a reference, until whoever leaves the lock calls for it
+  arena* last_to_call_ = nullptr;
+  worker* first_worker_ = nullptr;  ///< of all that were made
 };
 
 }  // namespace homing::scheduler

@@ -37,71 +37,99 @@ bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) no
     if (!reserve(a, d)) {
       continue;
     }
-    if (worker* w = pop_idle(d)) {
+    const fetched f = fetch_worker(d);
+    if (f.who != nullptr) {
       // [S4] It counts as searching from here on, so that the next push does not wake a second one.
       a.searchers_.fetch_add(1, sync::relaxed);
       a.domains_[d].searchers.fetch_add(1, sync::relaxed);
-      w->assigned = &a;
-      w->parker.unpark();
-      if (this_thread_or_null != nullptr) {
+      f.who->assigned = &a;
+      f.who->parker.unpark();
+      if (f.slept && this_thread_or_null != nullptr) {
         this_thread_or_null->counters.add(observe::event::wakeup);
       }
-      return true;
-    }
-    if (make_worker(d, a)) {
       return true;
     }
     unreserve(a, d);
     // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
     // before this look at the idle; partner: its announcement, then its look at the counts.
     sync::full_fence();
-    if (domains_[d].idle.load(sync::seq_cst) != 0) {
+    if ((f.lacking ? idle_ : domains_[d].idle).load(sync::seq_cst) > 0) {
       --i;
     }
   }
   return false;
 }
 
-bool resource_manager::make_worker(unsigned domain, arena& a) noexcept {
-  const holder hold(*this);
-  if (stopping_.load(sync::relaxed)) {
-    return false;
+/// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
+resource_manager::fetched resource_manager::fetch_worker(unsigned domain) noexcept {
+  if (worker* w = pop_idle(domain)) {
+    return {w, true, false};
   }
-  auto& waiting = domains_[domain].not_made;
-  const unsigned limit = std::max(1U, allowed_workers_.load(sync::relaxed));
-  if (waiting.empty() || waiting.front() >= limit) {
-    return false;
+  const holder hold(*this);
+  const domain_state& here = domains_[domain];
+  const int limit = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
+  if (stopping_.load(sync::relaxed)) {
+    return {};
+  }
+  if (here.made < std::max(here.planned, here.promised) && static_cast<int>(made_.load(sync::relaxed)) < limit) {
+    if (worker* w = make_worker(domain)) {
+      return {w, false, false};
+    }
+  }
+  const bool lacking = here.made < here.promised;
+  return {lacking ? bring_idle(domain) : nullptr, true, lacking};
+}
+
+/// A thread that sleeps until it is sent somewhere; null if there can't be one now. Under the lock.
+worker* resource_manager::make_worker(unsigned domain) noexcept {
+  if (is_refused()) {
+    return nullptr;
   }
   auto* w = new (std::nothrow) worker;
   if (w == nullptr) {
-    return false;
+    note_refusal(ENOMEM);
+    return nullptr;
   }
-  w->index = waiting.front();
+  w->index = made_.load(sync::relaxed);
   w->domain = static_cast<std::uint16_t>(domain);
   w->manager = this;
-  w->assigned = &a;
-  a.searchers_.fetch_add(1, sync::relaxed);
-  a.domains_[domain].searchers.fetch_add(1, sync::relaxed);
-
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::max<std::size_t>(thread_stack_size(), std::size_t{64} * 1024));
   const int error = pthread_create(&w->thread, &attributes, &worker_entry, w);
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    platform::warn("cannot make worker thread %u: %s; going on with %u", w->index, std::strerror(error),
-                   made_.load(sync::relaxed));
-    a.searchers_.fetch_sub(1, sync::relaxed);
-    a.domains_[domain].searchers.fetch_sub(1, sync::relaxed);
-    waiting.clear();  // the limit that was hit will be hit again
+    note_refusal(error);
     delete w;
-    return false;
+    return nullptr;
   }
-  waiting.erase(waiting.begin());
-  workers_.push_back(w);
+  refusals_.store(0, sync::relaxed);
+  w->next_made = first_worker_;
+  first_worker_ = w;
+  ++domains_[domain].made;
   made_.fetch_add(1, sync::relaxed);
   count_makeable();
-  return true;
+  return w;
+}
+
+// [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
+// should, if such a worker idles. Under the lock.
+worker* resource_manager::bring_idle(unsigned to) noexcept {
+  for (const bool surplus_only : {true, false}) {
+    for (unsigned i = 1; i < domain_count_; ++i) {
+      const unsigned from = (to + i) % domain_count_;
+      if (surplus_only && domains_[from].made <= domains_[from].promised) {
+        continue;
+      }
+      if (worker* w = pop_idle(from)) {
+        --domains_[from].made;
+        ++domains_[to].made;
+        w->domain = static_cast<std::uint16_t>(to);  // it sleeps until unpark(), and binds itself then
+        return w;
+      }
+    }
+  }
+  return nullptr;
 }
 
 void* resource_manager::worker_entry(void* argument) {
@@ -127,23 +155,45 @@ void resource_manager::worker_main(worker& w) {
   char name[16];
   std::snprintf(name, sizeof name, "homing-%u", w.index);
   pthread_setname_np(pthread_self(), name);
-  bind_worker(machine_.domains()[w.domain]);
-  thread_state& t = make_this_thread(thread_kind::worker, w.domain);
-  t.manager = this;
-  while (arena* a = next_assignment(w)) {
-    work_in_arena(t, *a);
+  w.parker.park();  // until its maker has assigned it
+  thread_state* t = register_worker(w);
+  while (arena* a = t != nullptr ? next_assignment(w) : nullptr) {
+    if (t->domain != w.domain) {  // it has moved [A17]
+      t->move_to_domain(w.domain, domain_count_);
+      bind_worker(machine_.domains()[w.domain]);
+    }
+    work_in_arena(*t, *a);
   }
   leave_this_thread();
 }
 
-arena* resource_manager::find_work(worker& w) noexcept {
+/// Its record. While memory lacks for one it gives its assignment back and tries again. Null: the end.
+thread_state* resource_manager::register_worker(worker& w) noexcept {
+  for (std::int64_t wait_ns = 1'000'000;; wait_ns = std::min<std::int64_t>(2 * wait_ns, 100'000'000)) {
+    try {
+      bind_worker(machine_.domains()[w.domain]);
+      thread_state& t = make_this_thread(thread_kind::worker, w.domain);
+      t.manager = this;
+      return &t;
+    } catch (const std::bad_alloc&) {
+      if (arena* a = std::exchange(w.assigned, nullptr)) {
+        give_back(*a, w.domain);
+      }
+    }
+    if (stopping_.load(sync::seq_cst)) {
+      return nullptr;
+    }
+    w.parker.park_for(wait_ns);  // nobody has it on a list: this ends by the time
+  }
+}
+
+arena* resource_manager::find_work(unsigned domain) noexcept {
   arena* found = nullptr;
-  std::vector<arena*> grown;
+  arena* grown = nullptr;
   {
     const holder hold(*this);
     if (is_out_of_date()) {
       allot();
-      grown = std::exchange(grown_, {});
     }
     // By priority, as the allotment went through them. One that refuses, since another worker has just taken its last
     // place or its share is void [A14], must not hide the next one: this may be the look that S1's pusher relies on.
@@ -151,33 +201,47 @@ arena* resource_manager::find_work(worker& w) noexcept {
       if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed)) {
         continue;
       }
-      const arena_domain& here = a->domains_[w.domain];
+      const arena_domain& here = a->domains_[domain];
       if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
-        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter() &&
-            a->try_reference()) {
-          grown.push_back(a);  // [A10] it waits for a worker of another domain
+        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter()) {
+          call_later(*a);  // [A10] it waits for a worker of another domain
         }
-      } else if (found == nullptr && a->has_work(no_isolation, w.domain) && a->worker_could_enter() &&
-                 reserve(*a, w.domain)) {
+      } else if (found == nullptr && a->has_work(no_isolation, domain) && a->worker_could_enter() &&
+                 reserve(*a, domain)) {
         a->searchers_.fetch_add(1, sync::relaxed);
-        a->domains_[w.domain].searchers.fetch_add(1, sync::relaxed);
+        a->domains_[domain].searchers.fetch_add(1, sync::relaxed);
         found = a;
       }
     }
+    grown = take_to_call();
   }
   call_for(grown);
   return found;
 }
 
+/// A worker that was counted as searching there has no use for it: the arena gets another.
+void resource_manager::give_back(arena& a, unsigned domain) noexcept {
+  a.searchers_.fetch_sub(1, sync::seq_cst);
+  a.domains_[domain].searchers.fetch_sub(1, sync::seq_cst);
+  a.add_reference();
+  unreserve(a, domain);
+  a.call_instead(domain);
+  a.drop_reference();
+}
+
 arena* resource_manager::next_assignment(worker& w) {
-  domain_state& d = domains_[w.domain];
   for (;;) {
     if (w.assigned != nullptr) {
       return std::exchange(w.assigned, nullptr);
     }
-    if (arena* a = find_work(w)) {
+    if (stopping_.load(sync::seq_cst)) {
+      return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
+    }
+    const unsigned here = w.domain;  // while it is on the list its waker may move it [A17]
+    if (arena* a = find_work(here)) {
       return a;
     }
+    domain_state& d = domains_[here];
     {
       const sync::scoped_spin_lock hold(d.lock);
       w.idle = true;
@@ -188,7 +252,7 @@ arena* resource_manager::next_assignment(worker& w) {
       idle_.fetch_add(1, sync::relaxed);
     }
     sync::heavy_fence();
-    arena* found = stopping_.load(sync::seq_cst) ? nullptr : find_work(w);
+    arena* found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
     if (found != nullptr || stopping_.load(sync::seq_cst)) {
       bool popped = true;
       {
@@ -214,12 +278,7 @@ arena* resource_manager::next_assignment(worker& w) {
           return found;
         }
         // Two arenas want it; the found one gets another.
-        found->searchers_.fetch_sub(1, sync::seq_cst);
-        found->domains_[w.domain].searchers.fetch_sub(1, sync::seq_cst);
-        found->add_reference();
-        unreserve(*found, w.domain);
-        found->call_instead(w.domain);
-        found->drop_reference();
+        give_back(*found, here);
       }
       continue;
     }
@@ -232,31 +291,39 @@ arena* resource_manager::next_assignment(worker& w) {
 
 void resource_manager::stop_workers() noexcept {
   const std::lock_guard one_at_a_time(stop_lock_);
-  std::vector<worker*> all;
+  worker* all = nullptr;
   {
     const holder hold(*this);
     stopping_.store(true, sync::seq_cst);
-    all = workers_;
-    workers_.clear();
+    all = std::exchange(first_worker_, nullptr);
   }
   for (unsigned d = 0; d < domain_count_; ++d) {
     while (worker* w = pop_idle(d)) {
       w->parker.unpark();
     }
   }
-  for (worker* w : all) {
-    pthread_join(w->thread, nullptr);
-    delete w;
+  while (all != nullptr) {
+    pthread_join(all->thread, nullptr);
+    delete std::exchange(all, all->next_made);
   }
-  const holder hold(*this);
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].not_made.clear();
+  arena* waiting = nullptr;
+  {
+    const holder hold(*this);
+    made_.store(0, sync::relaxed);
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      domains_[d].made = 0;
+    }
+    stopping_.store(false, sync::seq_cst);
+    count_makeable();
+    // [A18] Who called meanwhile got nobody, and who pushed saw nobody who could come: workers can be made again before
+    // this look (the fence is allot_to_all()'s); partner: a push, then the look at available().
+    allot_to_all();
+    for (arena* a : served_) {
+      call_later(*a);
+    }
+    waiting = take_to_call();
   }
-  domain_of_worker_.clear();
-  made_.store(0, sync::relaxed);
-  deal(std::max(allowed_workers_.load(sync::relaxed), 1U));
-  stopping_.store(false, sync::seq_cst);
-  count_makeable();
+  call_for(waiting);
 }
 
 }  // namespace homing::scheduler

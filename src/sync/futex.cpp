@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace homing::sync {
 namespace {
@@ -24,8 +25,9 @@ static_assert(sizeof(atomic<std::uint32_t>) == 4 && atomic<std::uint32_t>::is_al
   std::abort();
 }
 
-long futex(const atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
-  return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+long futex(const atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* limit = nullptr) noexcept {
+  return ::syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
 }
 
 }  // namespace
@@ -34,6 +36,17 @@ void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexc
   const int saved_errno = errno;  // user code above us may be between a call of its own and its look at errno
   // EAGAIN: the word had changed. EINTR: a signal. Both are for the caller's loop.
   if (futex(word, FUTEX_WAIT_PRIVATE, expected) == -1 && errno != EAGAIN && errno != EINTR) {
+    die("wait", errno);
+  }
+  errno = saved_errno;
+}
+
+void futex_wait_for(const atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t ns) noexcept {
+  const int saved_errno = errno;
+  constexpr std::int64_t second_ns = 1'000'000'000;
+  const timespec limit{static_cast<time_t>(ns / second_ns), static_cast<long>(ns % second_ns)};
+  if (futex(word, FUTEX_WAIT_PRIVATE, expected, &limit) == -1 && errno != EAGAIN && errno != EINTR &&
+      errno != ETIMEDOUT) {
     die("wait", errno);
   }
   errno = saved_errno;

@@ -16,6 +16,9 @@ namespace homing::sync {
 /// Sleeps while `word` holds `expected` and nobody wakes this thread. May return early: check the word again.
 void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept;
 
+/// As futex_wait(), for about so long at most.
+void futex_wait_for(const atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t ns) noexcept;
+
 /// Wakes at most `count` of the threads that sleep on `word`. Uses the word's address only, so the word may already be
 /// gone: a waker that has published its store may find that the sleeper has returned and freed the word.
 void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept;

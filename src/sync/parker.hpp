@@ -29,6 +29,16 @@ class parker {
     word_.exchange(empty, acq_rel);
   }
 
+  /// As park(), for about so long at most. False if no token came.
+  bool park_for(std::int64_t ns) noexcept {
+    // acquire: as in park().
+    if (word_.exchange(parked, acq_rel) != token) {
+      futex_wait_for(word_, parked, ns);
+    }
+    // The sleeper's own end of its sleep: a token that comes later wakes nobody and is found at the next park. [S5]
+    return word_.exchange(empty, acq_rel) == token;
+  }
+
   /// Leaves a token; one futex wake if the owner sleeps, none otherwise.
   void unpark() noexcept {
     // release: publishes the waker's writes to park()'s acquire. [S5]
