@@ -50,7 +50,7 @@ demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtu
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
 	@bench/run.py $(ARGS)
 
-upstream: build ## oneTBB's own tests on our library (ARGS="--set ci" for the short set)
+upstream: build ## oneTBB's own tests on our library, on four machines (ARGS="--set ci" for the short set)
 	@tests/upstream/run.py $(ARGS)
 
 stress: build ## an hour of stress (ARGS="--seconds 300 --seed N" for another length and seed)

@@ -58,6 +58,10 @@ std::vector<int> home_book::read(address_range range, std::size_t page_bytes) co
   return node;
 }
 
+const platform::fork_part home_book::over_fork_(
+    platform::fork_layer::memory, [] { process_home_book().lock_.lock(); }, [] { process_home_book().lock_.unlock(); },
+    [] { process_home_book().lock_.unlock(); });
+
 home_book& process_home_book() {
   static home_book* const book = new home_book;  // never destroyed: ranges may outlive static objects
   return *book;

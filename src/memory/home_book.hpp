@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "platform/fork.hpp"
 #include "platform/mappings.hpp"
 
 namespace homing::memory {
@@ -30,6 +31,7 @@ class home_book {
   };
   void erase(platform::address_range range);  // under lock_
 
+  static const platform::fork_part over_fork_;  // of the process's book
   mutable std::mutex lock_;
   std::map<platform::address, entry> entries_;  // by first address; they don't overlap
 };

@@ -1,12 +1,12 @@
 #include "memory/page_locations.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "platform/fork.hpp"
 
 namespace homing::memory {
 namespace {
@@ -111,8 +111,8 @@ const platform::numa_mapping* find(const std::vector<platform::numa_mapping>& li
 // Marks split mappings, and marked ranges that touch are one mapping, also those of two threads: so one thread at a
 // time reads the listing, and none while the process forks.
 std::mutex one_reads;
-[[maybe_unused]] const int reading_over_fork =
-    ::pthread_atfork([] { one_reads.lock(); }, [] { one_reads.unlock(); }, [] { one_reads.unlock(); });
+const platform::fork_part reading_over_fork(
+    platform::fork_layer::memory, [] { one_reads.lock(); }, [] { one_reads.unlock(); }, [] { one_reads.unlock(); });
 
 // Ranges marked as long as this lives; also where that failed half-way or something is thrown: unmarking what is not
 // marked does nothing.

@@ -1,13 +1,13 @@
 /// The pool's slow paths: new slabs, objects that come back from other threads, pools without a thread.
 #include "memory/small_object_pool.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
 
 #include "memory/cache_aligned.hpp"
+#include "platform/fork.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::memory {
@@ -20,12 +20,9 @@ struct orphanage {
 };
 constinit orphanage orphans;
 
-/// A fork copies the lock as it is at that moment; holding it across the fork keeps the list whole in the child.
-void keep_orphans_whole_across_fork() noexcept {
-  static const int registered =
-      ::pthread_atfork([] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); }, [] { orphans.lock.unlock(); });
-  static_cast<void>(registered);
-}
+const platform::fork_part orphans_over_fork(
+    platform::fork_layer::memory, [] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); },
+    [] { orphans.lock.unlock(); });
 
 /// Fresh zero pages, not touched yet. Throws std::bad_alloc.
 std::byte* map_slab(std::size_t bytes) {
@@ -40,7 +37,6 @@ std::byte* map_slab(std::size_t bytes) {
 }  // namespace
 
 object_pool& object_pool::create(unsigned domain) {
-  keep_orphans_whole_across_fork();
   // The pool sits at the start of its own first slab: near its thread, like its objects.
   std::byte* const slab = map_slab(slab_bytes_min);
   platform::unpoison_memory(slab, sizeof(object_pool));

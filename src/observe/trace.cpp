@@ -14,6 +14,7 @@
 #include <set>
 
 #include "platform/env.hpp"
+#include "platform/fork.hpp"
 
 namespace homing::observe {
 
@@ -23,6 +24,8 @@ sync::atomic<bool> is_on{false};
 constinit sync::atomic<unsigned> refused{0};  // threads
 sync::atomic<trace_buffer*> newest{nullptr};
 std::mutex list_lock;
+const platform::fork_part listed_over_fork(
+    platform::fork_layer::observe, [] { list_lock.lock(); }, [] { list_lock.unlock(); }, [] { list_lock.unlock(); });
 
 // In the order of trace_buffer::seen_.
 constexpr event events[] = {event::steal_near, event::steal_far, event::mailbox, event::shared_queue, event::revoke};
@@ -73,7 +76,6 @@ class trace_access {
     return buffer;
   }
   static void restart(trace_buffer* mine) noexcept {
-    new (&list_lock) std::mutex;  // its holder, if any, does not exist in this process
     // The other threads' are never freed, as those of ended threads: kept where a leak checker finds them.
     static trace_buffer* left_behind = nullptr;
     for (trace_buffer* b = newest.load(sync::relaxed); b != nullptr;) {

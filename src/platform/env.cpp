@@ -12,6 +12,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "platform/fork.hpp"
+
 namespace homing::platform {
 namespace {
 
@@ -35,6 +37,8 @@ class short_text {
 // The variables refused so far. The table holds all that we have several times over; were it full, a message would
 // repeat, which is the lesser evil.
 std::mutex refused_lock;
+const fork_part refused_over_fork(
+    fork_layer::environment, [] { refused_lock.lock(); }, [] { refused_lock.unlock(); }, [] { refused_lock.unlock(); });
 char refused_names[32][48];
 
 // True the first time that it is called with `name`.

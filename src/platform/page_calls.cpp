@@ -18,11 +18,14 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
+#include "platform/fork.hpp"
 
 namespace homing::platform {
 namespace {
@@ -105,22 +108,28 @@ line_source lines_of(std::ifstream& file) {
   return [&file](std::string& line) { return read_line(file, line); };
 }
 
+// Not the compiler's lock of a static variable: a fork must find nobody at it.
+std::mutex huge_lock;
+std::optional<std::size_t> huge_bytes;
+const fork_part huge_over_fork(
+    fork_layer::environment, [] { huge_lock.lock(); }, [] { huge_lock.unlock(); }, [] { huge_lock.unlock(); });
+
 class kernel_calls final : public page_calls {
  public:
   std::size_t page_bytes() const noexcept override {
-    static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return bytes;
+    return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));  // a constant of the C library
   }
 
   std::size_t huge_page_bytes() const noexcept override {
-    static const std::size_t bytes = [] {
+    const std::lock_guard hold(huge_lock);
+    if (!huge_bytes) {
       char room[32];
       const auto text = read_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", room);
       std::size_t number = 0;
       if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-      return number;
-    }();
-    return bytes;
+      huge_bytes = number;
+    }
+    return *huge_bytes;
   }
 
   int set_policy(address_range range, policy_mode mode, const node_set& nodes,

@@ -70,14 +70,13 @@ void resource_manager::unlist(arena& a) noexcept {
 
 void resource_manager::demand_changed() noexcept {
   // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
-  // at dirty_ after its unlock. seq_cst: dirty_ before the try, unlock before the look.
+  // at dirty_ after its unlock. seq_cst, all four: dirty_ before the try, unlock before the look.
   dirty_.store(true, sync::seq_cst);
   while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
     dirty_.store(false, sync::seq_cst);
     allot();
     arena* grown = take_to_call();
     lock_.unlock();
-    sync::full_fence();
     call_for(grown);
   }
 }

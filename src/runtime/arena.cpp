@@ -69,8 +69,7 @@ arena::arena(resource_manager& manager, const arena_request& request)
   for (unsigned d = 0; d < domain_count_ && request.only_domain >= 0; ++d) {
     allowed_by_domain_[d] = static_cast<int>(d) == request.only_domain ? allowed_by_domain_[d] : 0;
   }
-  const bool constrained = request.constraints.numa_id >= 0 || request.constraints.core_type >= 0 ||
-                           request.constraints.max_threads_per_core > 0;
+  const bool constrained = request.constraints != topology::constraints_query{};
   if (std::accumulate(allowed_by_domain_.begin(), allowed_by_domain_.end(), 0U) == 0) {
     allowed_by_domain_ = machine.allowed_cpus_by_domain({});
   }
@@ -318,7 +317,8 @@ void arena::see_all_pushes() noexcept {
   fence_duty duty = fence_duty_.load(sync::seq_cst);
   if (duty == fence_duty::pushers) {
     if (since < look_pace_.rare_ns) {
-      return;  // our leaving the count was a full fence, and so was what the pusher did before it looked at the count
+      sync::full_fence_after_exchange();  // leaving the count, before the look; partner: a pusher's full fence
+      return;
     }
     // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
     fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);

@@ -244,6 +244,12 @@ class arena {
   /// What the calling thread's deque has no room for.
   [[gnu::noinline]] void overflow(task& t);
 
+  // Around a fork, lifetime.cpp: all locks are held. In the child, nobody but `forker` is left in it, and no stack but
+  // those that are suspended.
+  void lock_for_fork() noexcept;
+  void unlock_after_fork() noexcept;
+  void forget_all_but(const thread_state* forker) noexcept;
+
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
   task_queue delegated;

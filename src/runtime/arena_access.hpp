@@ -33,6 +33,17 @@ struct task_arena_impl {
     user.my_initialization_state.store(d0::do_once_state::uninitialized, homing::sync::release);
   }
 
+  /// `fresh` in place of `old`; false if another thread has replaced it, by `now`.
+  static bool replace_arena(d1::task_arena_base& user, homing::scheduler::arena& old, homing::scheduler::arena& fresh,
+                            homing::scheduler::arena*& now) noexcept {
+    auto* found = reinterpret_cast<arena*>(&old);
+    // acq_rel: publishes the new arena, or acquires the one that another thread made.
+    const bool mine = user.my_arena.compare_exchange_strong(found, reinterpret_cast<arena*>(&fresh),
+                                                            homing::sync::acq_rel, homing::sync::acquire);
+    now = mine ? &fresh : reinterpret_cast<homing::scheduler::arena*>(found);
+    return mine;
+  }
+
   static homing::scheduler::arena_request request_of(const d1::task_arena_base& user) noexcept {
     homing::scheduler::arena_request r;
     r.max_concurrency = user.my_max_concurrency;

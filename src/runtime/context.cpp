@@ -1,7 +1,10 @@
 #include "runtime/context.hpp"
 
 #include <cstddef>
+#include <cstring>
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "runtime/control.hpp"
 
@@ -15,6 +18,35 @@ std::mutex propagation;
 sync::atomic<std::uint64_t> propagation_epoch{0};
 
 sync::atomic<tbb::detail::r1::context_list*> all_lists{nullptr};
+
+// A context has one word for its exception. An exception_ptr is one pointer, so it is kept there itself: nothing needs
+// memory while an exception is under way.
+using tbb::detail::r1::tbb_exception_ptr;
+static_assert(sizeof(std::exception_ptr) == sizeof(tbb_exception_ptr*));
+
+/// The word owns what `held` did.
+tbb_exception_ptr* to_word(std::exception_ptr&& held) noexcept {
+  alignas(std::exception_ptr) std::byte bytes[sizeof(std::exception_ptr)];
+  new (bytes) std::exception_ptr(std::move(held));  // never destroyed: its reference goes on in the word
+  tbb_exception_ptr* word = nullptr;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+std::exception_ptr from_word(tbb_exception_ptr* word) noexcept {
+  alignas(std::exception_ptr) std::byte bytes[sizeof(std::exception_ptr)];
+  new (bytes) std::exception_ptr;
+  std::memcpy(bytes, &word, sizeof word);
+  auto* held = std::launder(reinterpret_cast<std::exception_ptr*>(bytes));
+  std::exception_ptr taken(std::move(*held));
+  held->~exception_ptr();
+  return taken;
+}
+
+/// [C6] Whoever gets the word by this exchange has the exception, and nobody else. acquire: what its thrower wrote.
+std::exception_ptr take_exception(sync::atomic<tbb_exception_ptr*>& place) noexcept {
+  return from_word(place.exchange(nullptr, sync::acquire));
+}
 
 }  // namespace
 
@@ -51,16 +83,14 @@ void task_group_context_impl::destroy(context& ctx) noexcept {
       node.my_next_node->my_prev_node = node.my_prev_node;
     }
   }
-  if (auto* exception = ctx.my_exception.load(sync::relaxed)) {
-    delete exception;
-  }
+  static_cast<void>(take_exception(ctx.my_exception));
   ctx.my_state.store(context::state::dead, sync::relaxed);
 }
 
 void task_group_context_impl::reset(context& ctx) noexcept {
-  if (auto* exception = ctx.my_exception.load(sync::relaxed)) {
-    ctx.my_exception.store(nullptr, sync::relaxed);
-    delete exception;
+  // [C7] Each of several waiters resets after it has looked for an exception: one that is here now came later.
+  if (!ctx.my_traits.concurrent_wait) {
+    static_cast<void>(take_exception(ctx.my_exception));
   }
   if (ctx.my_cancellation_requested.load(sync::relaxed) != 0) {
     ctx.my_cancellation_requested.store(0, sync::relaxed);
@@ -72,21 +102,25 @@ void task_group_context_impl::capture_fp(context& ctx) noexcept {
   ctx.my_cpu_ctl_env = homing::platform::fp_settings::of_this_thread().word();
 }
 
-void task_group_context_impl::bind(context& ctx, context* parent, const context& fallback,
-                                   context_list& mine) noexcept {
+void task_group_context_impl::bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept {
+  // A fork holds all lists' locks: its child never finds a context between two states.
+  mine.lock.lock();
   auto expected = context::state::created;
-  // acquire: what initialize() wrote. The winner binds, others wait for its release below.
+  // acquire: what initialize() wrote. The winner binds, others wait for its release.
   if (!ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire)) {
+    mine.lock.unlock();
     while (!is_bound_or_isolated(ctx)) {
       sync::cpu_relax();
     }
     return;
   }
-  if (parent == nullptr || !ctx.my_traits.bound) {
+  // [C5] An arena's own context may die before a context that an enqueued task uses first: it is nobody's parent.
+  if (parent == nullptr || parent == &fallback || !ctx.my_traits.bound) {
     if (!ctx.my_traits.fp_settings) {
       ctx.my_cpu_ctl_env = fallback.my_cpu_ctl_env;
     }
     ctx.my_state.store(context::state::isolated, sync::release);
+    mine.lock.unlock();
     return;
   }
   ctx.my_parent = parent;
@@ -98,26 +132,30 @@ void task_group_context_impl::bind(context& ctx, context* parent, const context&
     parent->my_may_have_children.store(context::may_have_children, sync::seq_cst);
   }
   const std::uint64_t before = propagation_epoch.load(sync::seq_cst);
-  {
-    const sync::scoped_spin_lock hold(mine.lock);
-    ctx.my_context_list = &mine;
-    ctx.my_node.my_next_node = mine.first;
-    if (mine.first != nullptr) {
-      mine.first->my_prev_node = &ctx.my_node;
-    }
-    mine.first = &ctx.my_node;
-  }
+  link_first(ctx, mine);
+  ctx.my_state.store(context::state::bound, sync::release);
+  mine.lock.unlock();
   // [C2] The listing before the looks at epoch and parent; partner C3 (epoch, then the lists).
   sync::full_fence();
   const std::uint64_t after = propagation_epoch.load(sync::seq_cst);
   if (before != after || (before & 1U) != 0) {
     // A walk overlaps: it may have passed this list before and the parent not yet. Wait for its end.
     const std::lock_guard wait(propagation);
-    ctx.my_cancellation_requested.store(parent->my_cancellation_requested.load(sync::relaxed), sync::relaxed);
-  } else if (parent->my_cancellation_requested.load(sync::seq_cst) != 0) {
+  }
+  // 1 or nothing: the context itself may have been cancelled before its first use.
+  if (parent->my_cancellation_requested.load(sync::seq_cst) != 0) {
     ctx.my_cancellation_requested.store(1, sync::relaxed);
   }
-  ctx.my_state.store(context::state::bound, sync::release);
+}
+
+void task_group_context_impl::link_first(context& ctx, context_list& list) noexcept {
+  ctx.my_context_list = &list;
+  ctx.my_node.my_prev_node = nullptr;
+  ctx.my_node.my_next_node = list.first;
+  if (list.first != nullptr) {
+    list.first->my_prev_node = &ctx.my_node;
+  }
+  list.first = &ctx.my_node;
 }
 
 bool task_group_context_impl::cancel(context& ctx) noexcept {
@@ -164,15 +202,40 @@ void task_group_context_impl::capture_exception(context& ctx) noexcept {
   if (homing::scheduler::terminate_on_exception()) {
     std::terminate();
   }
-  if (cancel(ctx)) {
-    // release: a waiter that sees the pointer sees what it points to (rethrow).
-    ctx.my_exception.store(new tbb_exception_ptr{std::current_exception()}, sync::release);
+  // [C6] The first exception is kept, also after a cancellation. release: a waiter that sees the word sees the
+  // exception.
+  tbb_exception_ptr* none = nullptr;
+  tbb_exception_ptr* mine = to_word(std::current_exception());
+  if (!ctx.my_exception.compare_exchange_strong(none, mine, sync::release, sync::relaxed)) {
+    static_cast<void>(from_word(mine));
   }
+  static_cast<void>(cancel(ctx));
 }
 
 void task_group_context_impl::rethrow(context& ctx) {
-  if (auto* exception = ctx.my_exception.load(sync::acquire)) {
-    std::rethrow_exception(exception->held);
+  if (std::exception_ptr taken = take_exception(ctx.my_exception)) {
+    std::rethrow_exception(std::move(taken));
+  }
+}
+
+void task_group_context_impl::keep_after_fork(const context* current, context_list* mine) noexcept {
+  for (auto* list = all_lists.load(sync::relaxed); list != nullptr; list = list->next_list) {
+    d1::intrusive_list_node* next = nullptr;
+    for (auto* node = list == mine ? nullptr : list->first; node != nullptr; node = next) {
+      next = node->my_next_node;
+      context& ctx = of_node(*node);
+      ctx.my_context_list = nullptr;
+      node->my_next_node = node->my_prev_node = nullptr;
+      for (const context* c = current; c != nullptr && mine != nullptr; c = c->my_parent) {
+        if (c == &ctx) {
+          link_first(ctx, *mine);
+          break;
+        }
+      }
+    }
+    if (list != mine) {
+      list->first = nullptr;
+    }
   }
 }
 
@@ -189,14 +252,27 @@ context_list& make_context_list() {
   return *list;
 }
 
-void forget_context_lists_after_fork(context_list* mine) noexcept {
+void lock_contexts_for_fork() noexcept {
+  propagation.lock();
+  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
+    list->lock.lock();
+  }
+}
+
+void unlock_contexts_after_fork() noexcept {
+  for (auto* list = all_lists.load(sync::relaxed); list != nullptr; list = list->next_list) {
+    list->lock.unlock();
+  }
+  propagation.unlock();
+}
+
+void unlock_contexts_in_child(const tbb::detail::d1::task_group_context* current, context_list* mine) noexcept {
+  context_access::keep_after_fork(current, mine);
+  unlock_contexts_after_fork();
   if (mine != nullptr) {
     mine->next_list = nullptr;
   }
   all_lists.store(mine, sync::relaxed);
 }
-
-void lock_contexts_for_fork() noexcept { propagation.lock(); }
-void unlock_contexts_after_fork() noexcept { propagation.unlock(); }
 
 }  // namespace homing::scheduler

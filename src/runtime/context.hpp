@@ -3,9 +3,9 @@
 /// Each thread lists the contexts that it bound, so that binding never touches a line of another thread. A cancellation
 /// marks its own context; if that has children, it walks all lists and marks whoever has it as an ancestor.
 ///
-/// Threads: bind, cancel, is_cancelled from any thread; initialize, reset, destroy as oneTBB documents (not concurrent
-///          with other uses of the same context).
-/// Protocol: docs/protocols/contexts.md, labels [C1] to [C5].
+/// Threads: bind, cancel, is_cancelled, capture_exception, rethrow from any thread; initialize, destroy not concurrent
+///          with other uses of the same context; reset by each of several waiters for one group.
+/// Protocol: docs/protocols/contexts.md, labels [C1] to [C8].
 #pragma once
 
 #include <exception>
@@ -18,11 +18,8 @@
 
 namespace tbb::detail::r1 {
 
-/// The exception that a context carries to whoever waits.
-class tbb_exception_ptr {
- public:
-  std::exception_ptr held;
-};
+/// What oneTBB's header calls a context's word for an exception; here the word is a std::exception_ptr's own.
+class tbb_exception_ptr;
 
 /// Contexts bound by one thread, newest first. Never freed: a context may outlive its thread.
 class context_list {
@@ -55,21 +52,26 @@ struct task_group_context_impl {
     return ctx.my_state.load(homing::sync::acquire) > context::state::locked;
   }
 
-  /// Makes the context a child of `parent`, or isolated if it wants that or `parent` is null; the first call decides.
-  /// `fallback` gives floating-point settings to an isolated one that captured none.
-  static void bind(context& ctx, context* parent, const context& fallback, context_list& mine) noexcept;
+  /// Makes the context a child of `parent`; the first call decides. Isolated: if it wants that, or `parent` is null or
+  /// `fallback`, the arena's own context. That one gives floating-point settings to an isolated one that captured none.
+  static void bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept;
 
-  /// Cancels the group and keeps the exception that is being handled, if the group had not been cancelled.
+  /// Cancels the group and keeps the exception that is being handled, if the group carries none yet. Needs no memory.
   static void capture_exception(context& ctx) noexcept;
 
-  /// Throws what the context carries, if anything, and keeps it there for other waiters.
+  /// Throws what the context carries, if anything: one of several waiters gets it.
   static void rethrow(context& ctx);
 
   static bool has_exception(const context& ctx) noexcept {
-    return ctx.my_exception.load(homing::sync::acquire) != nullptr;
+    return ctx.my_exception.load(homing::sync::relaxed) != nullptr;  // a hint: rethrow() takes it
   }
 
+  /// In the child of a fork, under all locks: of other threads' lists only `current` and its ancestors are kept, in
+  /// `mine`. [C8]
+  static void keep_after_fork(const context* current, context_list* mine) noexcept;
+
  private:
+  static void link_first(context& ctx, context_list& list) noexcept;
   static context& of_node(d1::intrusive_list_node& node) noexcept;
   static void propagate(context& source) noexcept;
 };
@@ -84,11 +86,11 @@ using context_list = tbb::detail::r1::context_list;
 /// A new list, known to propagate().
 context_list& make_context_list();
 
-/// In the child of a fork: the lists of threads that no longer exist are forgotten, but for `mine` (may be null).
-void forget_context_lists_after_fork(context_list* mine) noexcept;
-
-/// Held over a fork, so that the child's copy is whole.
+/// All locks are held over a fork, so that the child's copy is whole. Records' lock is held: no list is added
+/// meanwhile.
 void lock_contexts_for_fork() noexcept;
 void unlock_contexts_after_fork() noexcept;
+/// The child forgets what other threads listed, but for the ancestors of `current`. Either may be null.
+void unlock_contexts_in_child(const tbb::detail::d1::task_group_context* current, context_list* mine) noexcept;
 
 }  // namespace homing::scheduler

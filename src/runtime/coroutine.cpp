@@ -50,6 +50,7 @@ void coroutine::give_back(coroutine& c) noexcept {
   delete &c;
 }
 
-void coroutine::reset_lock_after_fork() noexcept { cache_lock.unlock(); }
+void coroutine::lock_cache_for_fork() noexcept { cache_lock.lock(); }
+void coroutine::unlock_cache_after_fork() noexcept { cache_lock.unlock(); }
 
 }  // namespace homing::scheduler

@@ -20,8 +20,9 @@ struct coroutine {
   /// Throws std::bad_alloc or std::system_error if no stack can be had.
   static coroutine& acquire(std::size_t stack_bytes, void (*entry)(void*));
   static void give_back(coroutine& c) noexcept;
-  /// In the child of a fork: cached stacks are still good; the lock is made new.
-  static void reset_lock_after_fork() noexcept;
+  /// Over a fork; cached stacks are good in the child.
+  static void lock_cache_for_fork() noexcept;
+  static void unlock_cache_after_fork() noexcept;
 };
 
 }  // namespace homing::scheduler

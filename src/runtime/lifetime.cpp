@@ -1,7 +1,6 @@
 #include "runtime/lifetime.hpp"
 
-#include <pthread.h>
-
+#include "platform/fork.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/context.hpp"
 #include "runtime/control_access.hpp"
@@ -11,65 +10,151 @@
 #include "runtime/wait_table.hpp"
 
 namespace homing::scheduler {
-namespace {
 
-// A fork copies the calling thread only. Every lock that the child will use is held over it, in one order; what
-// belongs to other threads (arenas, workers) is left behind in the child, and made anew when first used.
+// A fork copies the calling thread only. Every lock that the child may use is held over it, in the order in which code
+// takes several; what belongs to other threads (arenas, workers) is left behind in the child, and made anew when first
+// used. A child may fork in the middle of anything: docs/protocols/arena.md, "In the child of a fork".
+
+void arena::lock_for_fork() noexcept {
+  sleepers_lock_.lock();
+  for (auto* queue : {&unaddressed, &critical, &resumed}) {
+    queue->lock_for_fork();
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].queue.lock_for_fork();
+  }
+  observers.lock_for_fork();
+}
+
+void arena::unlock_after_fork() noexcept {
+  observers.unlock_after_fork();
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].queue.unlock_after_fork();
+  }
+  for (auto* queue : {&unaddressed, &critical, &resumed}) {
+    queue->unlock_after_fork();
+  }
+  sleepers_lock_.unlock();
+}
+
+void arena::forget_all_but(const thread_state* forker) noexcept {
+  const bool works = forker != nullptr && forker->kind == thread_kind::worker && forker->last_arena == this;
+  first_slot_waiter_ = nullptr;
+  slot_waiters_.store(0, sync::relaxed);
+  for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
+    if (s->point == nullptr) {
+      (s->previous != nullptr ? s->previous->next : first_sleeper_) = s->next;
+      if (s->next != nullptr) {
+        s->next->previous = s->previous;
+      }
+      sleepers_.fetch_sub(1, sync::relaxed);
+    }
+  }
+  searchers_.store(0, sync::relaxed);
+  workers_.store(works ? 1 : 0, sync::relaxed);
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].searchers.store(0, sync::relaxed);
+    domains_[d].active.store(works && forker->domain == d ? 1 : 0, sync::relaxed);
+  }
+}
+
+void resource_manager::lock_for_fork() noexcept {
+  lock_.lock();
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].lock.lock();
+  }
+  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    a->lock_for_fork();
+  }
+}
+
+void resource_manager::unlock_all_but_own() noexcept {
+  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    a->unlock_after_fork();
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].lock.unlock();
+  }
+}
+
+void resource_manager::unlock_in_parent() noexcept {
+  unlock_all_but_own();
+  unlock();
+}
+
+void resource_manager::unlock_in_child(const thread_state* forker) noexcept {
+  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+    a->forget_all_but(forker);
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].first_idle = nullptr;
+    domains_[d].idle.store(0, sync::relaxed);
+    domains_[d].not_made.clear();
+  }
+  idle_.store(0, sync::relaxed);
+  could_make_.store(0, sync::relaxed);
+  dirty_.store(false, sync::relaxed);
+  unlock_all_but_own();
+  lock_.unlock();
+}
+
+namespace {
 
 resource_manager* locked_manager = nullptr;
 
 void before_fork() {
+  resource_manager::lock_creation_for_fork();
   lock_controls_for_fork();
   locked_manager = resource_manager::current_or_null();
   if (locked_manager != nullptr) {
     locked_manager->lock_for_fork();
   }
-  lock_contexts_for_fork();
   lock_records_for_fork();
+  lock_contexts_for_fork();
   waiting_threads.lock_all();
-}
-
-void unlock_shared_state() {
-  waiting_threads.unlock_all();
-  unlock_records_after_fork();
-  unlock_contexts_after_fork();
+  coroutine::lock_cache_for_fork();
 }
 
 void after_fork_in_parent() {
-  unlock_shared_state();
-  if (locked_manager != nullptr) {
-    locked_manager->unlock_in_parent();
+  coroutine::unlock_cache_after_fork();
+  waiting_threads.unlock_all();
+  unlock_contexts_after_fork();
+  unlock_records_after_fork();
+  resource_manager* const manager = locked_manager;  // another thread may fork as soon as creation is free
+  if (manager != nullptr) {
+    manager->unlock_in_parent();
   }
   unlock_controls_after_fork();
+  resource_manager::unlock_creation_after_fork();
 }
 
 void after_fork_in_child() {
-  waiting_threads.forget();
-  unlock_shared_state();
-  coroutine::reset_lock_after_fork();
-  keep_only_this_record_after_fork();
   thread_state* t = this_thread_or_null;
-  forget_context_lists_after_fork(t != nullptr ? t->contexts : nullptr);
+  coroutine::unlock_cache_after_fork();
+  waiting_threads.forget();
+  waiting_threads.unlock_all();
+  const bool in_task = t != nullptr && t->running != nullptr && !t->running->outermost;
+  unlock_contexts_in_child(in_task ? t->running->ed.context : nullptr, t != nullptr ? t->contexts : nullptr);
+  unlock_records_after_fork();
+  keep_only_this_record_after_fork();
   if (locked_manager != nullptr) {
-    locked_manager->unlock_in_child();
-    unlock_controls_after_fork();
+    locked_manager->unlock_in_child(t);
+  }
+  unlock_controls_after_fork();
+  resource_manager::unlock_creation_after_fork();
+  if (locked_manager != nullptr) {
     resource_manager::replace_after_fork();
     if (t != nullptr) {
       abandon_arenas_after_fork(*t);
     }
-  } else {
-    unlock_controls_after_fork();
   }
 }
 
-}  // namespace
+// When the library is loaded: a fork may meet the first use.
+const platform::fork_part held_over_fork(platform::fork_layer::runtime, before_fork, after_fork_in_parent,
+                                         after_fork_in_child);
 
-void install_process_hooks() {
-  static const bool installed = [] {
-    return pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) == 0;
-  }();
-  static_cast<void>(installed);
-}
+}  // namespace
 
 bool nothing_to_finalize() noexcept {
   resource_manager* manager = resource_manager::current_or_null();

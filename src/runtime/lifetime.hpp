@@ -10,7 +10,4 @@ bool finalize_all() noexcept;
 /// True if no arena and no worker exists: there is nothing to finalize.
 bool nothing_to_finalize() noexcept;
 
-/// Registers the fork handlers; idempotent.
-void install_process_hooks();
-
 }  // namespace homing::scheduler

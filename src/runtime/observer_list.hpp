@@ -48,6 +48,10 @@ class observer_list {
   /// Calls on_scheduler_exit of all that `greeted` includes.
   void take_leave(number greeted, bool is_worker);
 
+  /// Over a fork.
+  void lock_for_fork() noexcept { state_->lock.lock(); }
+  void unlock_after_fork() noexcept { state_->lock.unlock(); }
+
   /// Shared with the proxies: an observer may be switched off after its arena is gone.
   struct shared_state {
     std::mutex lock;

@@ -8,7 +8,6 @@
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/lifetime.hpp"
 #include "sync/futex.hpp"
 
 namespace homing::scheduler {
@@ -35,7 +34,6 @@ resource_manager& resource_manager::current() {
     m = process_manager.load(sync::relaxed);
     if (m == nullptr) {
       sync::prepare_asymmetric_fences();
-      install_process_hooks();
       m = new resource_manager;
       // release: publishes the manager to the acquire above.
       process_manager.store(m, sync::release);
@@ -43,6 +41,9 @@ resource_manager& resource_manager::current() {
   }
   return *m;
 }
+
+void resource_manager::lock_creation_for_fork() noexcept { creation.lock(); }
+void resource_manager::unlock_creation_after_fork() noexcept { creation.unlock(); }
 
 resource_manager* resource_manager::current_or_null() noexcept { return process_manager.load(sync::acquire); }
 
@@ -64,6 +65,7 @@ resource_manager::resource_manager()
           steal_policy::near)),
       mailbox_idle_(platform::env_choice<idle_rule>(
           "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing)),
+      pins_masters_(platform::env_flag("HOMING_PIN_MASTERS", false)),
       domains_(std::make_unique<domain_state[]>(domain_count_)),
       leases_(domain_count_) {
   for (const topology::domain& d : machine_.domains()) {
@@ -206,7 +208,7 @@ void resource_manager::count_makeable() noexcept {
 
 void resource_manager::unlock() noexcept {
   lock_.unlock();
-  sync::full_fence();  // the unlock before the look; partner: dirty_, then the try, in demand_changed(). [A6]
+  // [A6] seq_cst: after the unlock; partner: dirty_, then the try, in demand_changed().
   if (dirty_.load(sync::seq_cst)) {
     demand_changed();
   }

@@ -23,6 +23,7 @@
 #include "runtime/lease_book.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/thread_state.hpp"
+#include "sync/mutex.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
 #include "topology/machine.hpp"
@@ -62,6 +63,8 @@ class resource_manager {
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
   [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
+  /// HOMING_PIN_MASTERS.
+  [[nodiscard]] bool pins_masters() const noexcept { return pins_masters_; }
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
   /// How long a thread looks for work before it sleeps.
   [[nodiscard]] std::chrono::nanoseconds search_budget() const noexcept { return search_budget_; }
@@ -133,10 +136,13 @@ class resource_manager {
 
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
 
-  // Around a fork: the lock is held, so that the child's copy of what it guards is whole.
-  void lock_for_fork() noexcept { lock_.lock(); }
-  void unlock_in_parent() noexcept { unlock(); }
-  void unlock_in_child() noexcept { lock_.unlock(); }
+  // Around a fork, lifetime.cpp: the manager's locks and its arenas' are held, so that the child's copy of what they
+  // guard is whole. There, no worker is left: `forker`, if not null, goes on alone in the arenas that it is in.
+  static void lock_creation_for_fork() noexcept;
+  static void unlock_creation_after_fork() noexcept;
+  void lock_for_fork() noexcept;
+  void unlock_in_parent() noexcept;
+  void unlock_in_child(const thread_state* forker) noexcept;
 
   static constexpr unsigned worker_count_max = 4096;
   static constexpr unsigned level_count = 3;  ///< of priority
@@ -194,6 +200,7 @@ class resource_manager {
     resource_manager& manager_;
   };
   void unlock() noexcept;
+  void unlock_all_but_own() noexcept;
 
   // allotment.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   struct pool_of_workers {
@@ -233,6 +240,7 @@ class resource_manager {
   const std::chrono::nanoseconds search_budget_;
   const steal_policy steal_;
   const idle_rule mailbox_idle_;
+  const bool pins_masters_;
   bool has_l3_groups_ = false;
   std::unique_ptr<domain_state[]> domains_;
   unsigned first_domain_ = 0;  ///< in which the application's first thread counts; guarded by lock_
@@ -251,7 +259,7 @@ class resource_manager {
   sync::atomic<bool> unmet_{false};  ///< some arena could use more workers than the last allotment gave it
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
-  std::mutex lock_;
+  sync::mutex lock_;
   lease_book leases_;
   std::mutex stop_lock_;                        ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it

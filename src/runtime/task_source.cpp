@@ -158,18 +158,24 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   if (t.steals == theft::from_rich && slot.tasks.looks_poor()) {
     return nullptr;
   }
+  const auto accepts = [&](std::uint64_t tag) {
+    if (!tag_fits(tag, isolation)) {
+      return false;
+    }
+    const slot_id affinity = tag_affinity(tag);
+    if (affinity != no_slot && leave_for_home(t, slot, affinity, p)) {
+      t.counters.add(event::bypass);
+      return false;
+    }
+    return true;
+  };
+  const auto uncovered = [&] {
+    if (isolation != no_isolation) {  // [D10] not counted as searching: nobody relied on this thread to look again
+      t.in->call_for_work_left(t.domain);
+    }
+  };
   while (!slot.tasks.looks_empty()) {
-    const sync::deque_item taken = slot.tasks.steal([&](std::uint64_t tag) {
-      if (!tag_fits(tag, isolation)) {
-        return false;
-      }
-      const slot_id affinity = tag_affinity(tag);
-      if (affinity != no_slot && leave_for_home(t, slot, affinity, p)) {
-        t.counters.add(event::bypass);
-        return false;
-      }
-      return true;
-    });
+    const sync::deque_item taken = slot.tasks.steal(accepts, uncovered);
     if (taken.item == 0) {
       return nullptr;
     }

@@ -179,7 +179,10 @@ void leave_this_thread() noexcept {
 
 thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
 
-void lock_records_for_fork() noexcept { records_lock.lock(); }
+void lock_records_for_fork() noexcept {
+  static_cast<void>(end_key());  // no thread is in the middle of making it
+  records_lock.lock();
+}
 void unlock_records_after_fork() noexcept { records_lock.unlock(); }
 
 void keep_only_this_record_after_fork() noexcept {

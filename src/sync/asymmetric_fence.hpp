@@ -3,18 +3,21 @@
 /// light_fence() on the hot side (a spawn) orders an earlier store before a later load as far as any thread that runs
 /// heavy_fence() in between can tell. Where the kernel offers membarrier(2) (PRIVATE_EXPEDITED, Linux 4.14), the light
 /// side is a compiler barrier and the heavy side an IPI to the process's running threads; where it is refused, both are
-/// full fences.
+/// full fences. So they are from the moment on that it is refused later, by a sandbox that is put up late.
 #pragma once
+
+#include <cstdint>
 
 #include "sync/atomic.hpp"
 
 namespace homing::sync {
 
+/// What the two sides are: docs/protocols/sleep.md [S11].
+enum class fence_kind : std::uint8_t { full, asymmetric, becoming_full };
+
 namespace detail {
-/// True once the kernel has accepted the registration; written before the first second thread exists, then only read.
-extern bool membarrier_available;
-void membarrier_or_fence() noexcept;
-}  // namespace detail
+extern atomic<fence_kind> fences;
+}
 
 /// Registers the process for expedited barriers. Idempotent; call before the first worker is created, and in a child
 /// of fork() once more. Any thread.
@@ -22,7 +25,9 @@ void prepare_asymmetric_fences() noexcept;
 
 /// The frequent side. A compiler barrier, or a full fence where membarrier is not available.
 inline void light_fence() noexcept {
-  if (__builtin_expect(detail::membarrier_available, true)) {
+  asm volatile("" ::: "memory");  // before the look, too: a store after it is one of the new kind [S11]
+  // relaxed: whoever changes it makes sure by a barrier of another kind that all see it.
+  if (__builtin_expect(detail::fences.load(relaxed) == fence_kind::asymmetric, true)) {
     asm volatile("" ::: "memory");
   } else {
     full_fence();
@@ -30,6 +35,7 @@ inline void light_fence() noexcept {
 }
 
 /// The rare side: after it, every other thread's light_fence() is a full fence as seen from here. Some microseconds.
-inline void heavy_fence() noexcept { detail::membarrier_or_fence(); }
+/// Ends the process with a message if membarrier is refused from now on and nothing else can take its place this once.
+void heavy_fence() noexcept;
 
 }  // namespace homing::sync

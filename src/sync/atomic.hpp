@@ -39,4 +39,15 @@ inline void full_fence() noexcept {
 #endif
 }
 
+/// As full_fence(), where a read-modify-write stands between it and the stores that it orders. C++ does not take such
+/// an operation on one variable for a fence of others; x86's locked instruction is one, so there only the compiler is
+/// held back.
+inline void full_fence_after_exchange() noexcept {
+#if defined(__x86_64__)
+  asm volatile("" ::: "memory");
+#else
+  full_fence();
+#endif
+}
+
 }  // namespace homing::sync

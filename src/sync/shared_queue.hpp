@@ -95,6 +95,10 @@ class shared_queue {
     return false;
   }
 
+  /// Over a fork.
+  void lock_for_fork() noexcept { lock_.lock(); }
+  void unlock_after_fork() noexcept { lock_.unlock(); }
+
   /// A hint, exact once the pushing thread and this one have met a fence.
   [[nodiscard]] bool empty() const noexcept { return count_.load(relaxed) == 0; }
 

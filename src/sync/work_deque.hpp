@@ -10,7 +10,7 @@
 ///            the owner but for growth.
 /// Errors:    push throws std::bad_alloc if the array is full and cannot grow, try_push() returns false; the deque is
 ///            then unchanged.
-/// Protocol:  docs/protocols/deque.md, labels [D1] to [D9].
+/// Protocol:  docs/protocols/deque.md, labels [D1] to [D10].
 /// Source:    TBB-NUMA figure 5, rules 3 and 6 (owner LIFO, thieves FIFO); Arora, Blumofe, Plaxton 1998 (the idea of
 ///            two ends), with entries claimed one by one instead of by index.
 #pragma once
@@ -32,6 +32,10 @@ struct deque_item {
 };
 
 class work_deque {
+  struct ignore_uncovered {
+    void operator()() const noexcept {}
+  };
+
  public:
   static constexpr std::size_t initial_capacity = 64;
 
@@ -84,13 +88,14 @@ class work_deque {
         continue;
       }
       if (!passed_over) {
-        // [D2] release, before the claim: a thief that moves head past `at` after it reads this tail in D6.
+        // [D2] release: before D3's fence; a thief that reads this tail in D9 sees the entries of below.
         tail_.store(at, release);
       }
-      // [D3] The claim; seq_cst as the full fence between D2's store of tail and the load of head below, whose
-      // partner is D6 (head, then tail).
-      const std::uintptr_t item = e.item.exchange(0, seq_cst);
-      if (!passed_over && head_.load(seq_cst) > at) {
+      // [D3] The claim. acquire: of what a thief did before it took the entry; release: as D5's.
+      const std::uintptr_t item = e.item.exchange(0, acq_rel);
+      // The store of tail in D2 before the load of head; partner D6 and D9 (head, then tail).
+      full_fence_after_exchange();
+      if (!passed_over && head_.load(relaxed) > at) {
         lower_head(at);
       }
       if (item != 0) {
@@ -106,9 +111,10 @@ class work_deque {
   }
 
   /// Any thread. Takes the oldest entry whose tag `accepts` returns true for. `accepts` may see a tag that belongs to
-  /// another item than the one taken (the entry was reused in between): verify what was taken.
-  template <typename Filter>
-  [[nodiscard]] deque_item steal(Filter&& accepts) noexcept {
+  /// another item than the one taken (the entry was reused in between): verify what was taken. `uncovered` is called
+  /// when entries are in sight again that this thief had hidden from other threads for a moment. [D10]
+  template <typename Filter, typename Uncovered = ignore_uncovered>
+  [[nodiscard]] deque_item steal(Filter&& accepts, Uncovered&& uncovered = {}) noexcept {
     const std::size_t from = head_.load(acquire);
     // [D4] acquire: the entries below this tail are filled (D1).
     const std::size_t to = tail_.load(acquire);
@@ -142,14 +148,14 @@ class work_deque {
         break;
       }
     }
-    if (empty_until > from) {
-      raise_head(from, empty_until);
+    if (empty_until > from && raise_head(from, empty_until) == raised::over_entries) {
+      uncovered();
     }
     return taken;
   }
 
-  /// Any thread. False if some entry that `accepts` is true for is there; may miss one that is being pushed or moved
-  /// at this moment (its pusher then looks for sleepers itself: docs/protocols/sleep.md).
+  /// Any thread. True if some entry that `accepts` is true for is there; may miss one that is being pushed or moved at
+  /// this moment (its pusher then looks for sleepers itself: docs/protocols/sleep.md), or that a thief hides. [D10]
   template <typename Filter>
   [[nodiscard]] bool has(Filter&& accepts) const noexcept {
     const std::size_t to = tail_.load(acquire);
@@ -238,12 +244,14 @@ class work_deque {
     }
   }
 
-  /// Thief: [from, until) was empty when it looked.
-  void raise_head(std::size_t from, std::size_t until) noexcept {
+  enum class raised : bool { over_nothing, over_entries };
+
+  /// Thief: [from, until) was empty when it looked. Says whether it had to go back, or the owner might have.
+  raised raise_head(std::size_t from, std::size_t until) noexcept {
     // [D6] seq_cst: the store of head before the loads of tail and entries; partner D3 (tail, then head).
     std::size_t expected = from;
     if (!head_.compare_exchange_strong(expected, until, seq_cst, relaxed)) {
-      return;  // somebody else moved it
+      return raised::over_nothing;  // somebody else moved it
     }
     // [D9] The owner may have popped below `until` and pushed again meanwhile without seeing this head.
     std::size_t lowest = until;
@@ -257,9 +265,11 @@ class work_deque {
         lowest = at;
       }
     }
-    if (lowest < until) {
-      lower_head(lowest);
+    if (lowest == until) {
+      return raised::over_nothing;
     }
+    lower_head(lowest);
+    return raised::over_entries;
   }
 
   alignas(cache_line_bytes) atomic<std::size_t> tail_{0};

@@ -1,11 +1,10 @@
 /// Exported: task_arena, enqueue, submit, isolation, parallel phases.
 #include <oneapi/tbb/task_arena.h>
 
-#include <algorithm>
-
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
+#include "tbb/known_constraints.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -13,9 +12,32 @@ namespace scheduler = homing::scheduler;
 
 namespace {
 
-scheduler::arena& arena_or_current(const d1::task_arena_base* user) {
+/// In the child of a fork: a new arena for an object of before it, unless the calling thread is in the old one.
+[[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
+  const scheduler::thread_state& t = scheduler::arena_thread();
+  if (scheduler::slot_held_in(t, old) != scheduler::no_slot) {
+    return &old;
+  }
+  auto* fresh = new scheduler::arena(scheduler::resource_manager::current(), old.request());
+  fresh->add_user();
+  scheduler::arena* now = nullptr;
+  if (!task_arena_impl::replace_arena(user, old, *fresh, now)) {
+    fresh->drop_user();
+  }
+  return now;  // the old one is left behind, as all that the parent's threads may have been in
+}
+
+scheduler::arena* arena_of(d1::task_arena_base& user) {
+  scheduler::arena* a = task_arena_impl::arena_of(user);
+  if (__builtin_expect(a != nullptr && &a->manager() != scheduler::resource_manager::current_or_null(), false)) {
+    return renewed(user, *a);
+  }
+  return a;
+}
+
+scheduler::arena& arena_or_current(d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (scheduler::arena* a = task_arena_impl::arena_of(*user)) {
+    if (scheduler::arena* a = arena_of(*user)) {
       return *a;
     }
   }
@@ -34,20 +56,23 @@ void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
   a.enqueue(t, scheduler::arena::no_home);
 }
 
+/// An arena that takes its size from its constraints must know them all. One that is told its size runs with
+/// constraints that mean nothing, as in oneTBB, and anywhere; only a node that is not there among several is an error.
+void assert_meant(const homing::topology::machine& machine, const scheduler::arena_request& request) {
+  if (request.max_concurrency <= 0) {
+    assert_known(machine, request.constraints);
+  } else if (request.constraints.numa_id >= 0 && machine.numa_ids().size() > 1) {
+    assert_known_node(machine, request.constraints.numa_id);
+  }
+}
+
 void make_arena(d1::task_arena_base& user) {
   const scheduler::thread_state& t = scheduler::arena_thread();  // the caller is attached, as oneTBB's is
   scheduler::arena_request request = task_arena_impl::request_of(user);
   request.only_domain = t.domain_of_next_arena;
   request.steal = t.steal_in_next_arena;
   scheduler::resource_manager& manager = scheduler::resource_manager::current();
-  if (request.constraints.numa_id >= 0) {
-    const auto ids = manager.machine().numa_ids();
-    if (std::find(ids.begin(), ids.end(), request.constraints.numa_id) == ids.end()) {
-      assertion_failure(__func__, __LINE__, "numa_id is one of info::numa_nodes()",
-                        "The constraints::numa_id value is not known to the library. Use tbb::info::numa_nodes() to "
-                        "get the list of possible values.");
-    }
-  }
+  assert_meant(manager.machine(), request);
   auto* a = new scheduler::arena(manager, request);
   a->add_user();
   task_arena_impl::set_arena(user, a);
@@ -84,12 +109,10 @@ bool attach(d1::task_arena_base& user) {
 }
 
 void execute(d1::task_arena_base& user, d1::delegate_base& body) {
-  scheduler::execute_in_arena(scheduler::arena_thread(), *task_arena_impl::arena_of(user), body);
+  scheduler::execute_in_arena(scheduler::arena_thread(), *arena_of(user), body);
 }
 
-void wait(d1::task_arena_base& user) {
-  scheduler::work_until_empty(scheduler::arena_thread(), *task_arena_impl::arena_of(user));
-}
+void wait(d1::task_arena_base& user) { scheduler::work_until_empty(scheduler::arena_thread(), *arena_of(user)); }
 
 int max_concurrency(const d1::task_arena_base* user) {
   if (user != nullptr) {
@@ -105,8 +128,8 @@ int max_concurrency(const d1::task_arena_base* user) {
                                        .set_numa_id(c.numa_id)
                                        .set_core_type(c.core_type)
                                        .set_max_threads_per_core(c.max_threads_per_core);
-    return c.numa_id < 0 && c.core_type < 0 && c.max_threads_per_core < 0 ? numa_default_concurrency(-1)
-                                                                          : constraints_default_concurrency(wanted);
+    return c == homing::topology::constraints_query{} ? numa_default_concurrency(-1)
+                                                      : constraints_default_concurrency(wanted);
   }
   const scheduler::thread_state* t = scheduler::this_thread_or_null;
   return t != nullptr && t->in != nullptr ? static_cast<int>(t->in->concurrency_now()) : numa_default_concurrency(-1);

@@ -2,29 +2,17 @@
 #include <oneapi/tbb/info.h>
 
 #include <algorithm>
-#include <cstdio>
 
+#include "tbb/known_constraints.hpp"
 #include "topology/machine.hpp"
 
 namespace tbb::detail::r1 {
-
-void assertion_failure(const char* location, int line, const char* expression, const char* comment);
-
 namespace {
 
 using homing::topology::process_machine;
 
-homing::topology::constraints_query known(int numa_id, int core_type, int max_threads_per_core) {
-  const auto nodes = process_machine().numa_ids();
-  if (numa_id != -1 && std::find(nodes.begin(), nodes.end(), numa_id) == nodes.end()) {
-    char comment[160];
-    std::snprintf(comment, sizeof comment,
-                  "The constraints::numa_id value %d is not known to the library. Use tbb::info::numa_nodes() to get "
-                  "the list of possible values.",
-                  numa_id);
-    assertion_failure(__func__, __LINE__, "numa_id is one of info::numa_nodes()", comment);
-  }
-  return {numa_id, core_type, max_threads_per_core};
+homing::topology::constraints_query query_of(const d1::constraints& c) {
+  return {c.numa_id, c.core_type, c.max_threads_per_core};
 }
 
 }  // namespace
@@ -37,8 +25,8 @@ void fill_numa_indices(int* index_array) {
 }
 
 int numa_default_concurrency(int numa_id) {
-  return static_cast<int>(numa_id == -1 ? process_machine().default_concurrency()
-                                        : process_machine().concurrency(known(numa_id, -1, -1)));
+  return numa_id == -1 ? static_cast<int>(process_machine().default_concurrency())
+                       : constraints_default_concurrency(d1::constraints{}.set_numa_id(numa_id), 0);
 }
 
 unsigned core_type_count(std::intptr_t) { return static_cast<unsigned>(process_machine().core_type_ids().size()); }
@@ -49,11 +37,13 @@ void fill_core_type_indices(int* index_array, std::intptr_t) {
 }
 
 int constraints_default_concurrency(const d1::constraints& c, std::intptr_t) {
-  return static_cast<int>(process_machine().concurrency(known(c.numa_id, c.core_type, c.max_threads_per_core)));
+  const auto query = query_of(c);
+  assert_known(process_machine(), query);
+  return static_cast<int>(process_machine().concurrency(query));
 }
 
 int constraints_threads_per_core(const d1::constraints& c, std::intptr_t) {
-  return static_cast<int>(process_machine().threads_per_core(known(c.numa_id, c.core_type, c.max_threads_per_core)));
+  return static_cast<int>(process_machine().threads_per_core(query_of(c)));
 }
 
 }  // namespace tbb::detail::r1

@@ -24,9 +24,14 @@ void deallocate_memory(void* p) { homing::memory::plain_deallocate(p); }
 /// and the stock library answers so.
 bool is_tbbmalloc_used() { return !homing::memory::scalable_allocator_in_use(); }
 
+/// Neither nodes nor a count means all nodes; one of the two without the other is an error of the caller, answered by
+/// null as other bad arguments are.
 void* allocate_interleaved(std::size_t bytes, const d1::numa_node_id* nodes, std::size_t nodes_count,
                            std::size_t bytes_per_chunk) {
-  return homing::memory::allocate_interleaved(bytes, {nodes, nodes != nullptr ? nodes_count : 0}, bytes_per_chunk);
+  if ((nodes == nullptr) != (nodes_count == 0)) {
+    return nullptr;
+  }
+  return homing::memory::allocate_interleaved(bytes, {nodes, nodes_count}, bytes_per_chunk);
 }
 
 void deallocate_interleaved(void* ptr, std::size_t bytes) { homing::memory::deallocate_interleaved(ptr, bytes); }

@@ -6,11 +6,14 @@
 
 #include <charconv>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <string_view>
 
 #include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
+#include "platform/fork.hpp"
+#include "sync/atomic.hpp"
 #include "topology/facts.hpp"
 
 namespace homing::topology {
@@ -99,14 +102,31 @@ std::shared_ptr<const machine> read_environment(source::figures figures) {
   return one_domain();
 }
 
+namespace {
+
+sync::atomic<const machine*> of_process{nullptr};
+
+// Not the compiler's lock of a static variable: a fork must find nobody at it.
+std::mutex making;
+const platform::fork_part made_over_fork(
+    platform::fork_layer::machine, [] { making.lock(); }, [] { making.unlock(); }, [] { making.unlock(); });
+
+}  // namespace
+
 // Never freed: threads may still ask while static objects are destroyed. Where memory runs out, who asks next reads
 // anew.
 const machine& process_machine() {
-  static const machine* const snapshot = [] {
-    alignas(std::shared_ptr<const machine>) static std::byte place[sizeof(std::shared_ptr<const machine>)];
-    return (new (place) std::shared_ptr<const machine>(read_environment()))->get();
-  }();
-  return *snapshot;
+  alignas(std::shared_ptr<const machine>) static std::byte place[sizeof(std::shared_ptr<const machine>)];
+  const machine* m = of_process.load(sync::acquire);
+  if (m == nullptr) {
+    const std::lock_guard hold(making);
+    m = of_process.load(sync::relaxed);
+    if (m == nullptr) {
+      m = (new (place) std::shared_ptr<const machine>(read_environment()))->get();
+      of_process.store(m, sync::release);  // the machine, for the acquire above
+    }
+  }
+  return *m;
 }
 
 }  // namespace homing::topology

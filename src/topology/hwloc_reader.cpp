@@ -10,8 +10,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
+#include "platform/fork.hpp"
 #include "topology/facts.hpp"
 #include "topology/memory_attributes.hpp"
 
@@ -226,7 +228,17 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
 
 }  // namespace
 
+namespace {
+
+// hwloc has locks of its own, while it reads: one thread at a time is in it, and none while the process forks.
+std::mutex one_reads;
+const platform::fork_part read_over_fork(
+    platform::fork_layer::hwloc, [] { one_reads.lock(); }, [] { one_reads.unlock(); }, [] { one_reads.unlock(); });
+
+}  // namespace
+
 facts_result read_facts(source::origin from, const std::string& text, source::figures figures) {
+  const std::lock_guard alone(one_reads);
   if (auto error = problem_of(from, text); !error.empty()) {
     // A file that can't be opened is none for hwloc either.
     struct stat info {};

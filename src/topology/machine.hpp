@@ -45,6 +45,7 @@ struct constraints_query {
   int numa_id = -1;
   int core_type = -1;  ///< one id, or several in oneTBB's multi-core-type encoding
   int max_threads_per_core = -1;
+  friend bool operator==(const constraints_query&, const constraints_query&) = default;
 };
 
 /// What this process may not use, and what took it away. Counts are CPUs of the described machine.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "platform/fork.hpp"
 #include "sync/atomic.hpp"
 #include "topology/environment.hpp"
 
@@ -62,9 +63,32 @@ struct process_snapshot {
 
 snapshot read_now() { return make_snapshot(read_environment(source::figures::all)); }
 
+sync::atomic<process_snapshot*> of_process{nullptr};
+
+// Not the compiler's lock of a static variable: a fork must find nobody at it, nor at the snapshot.
+std::mutex making;
+void hold_over_fork() {
+  making.lock();
+  if (process_snapshot* const p = of_process.load(sync::relaxed)) p->lock.lock();
+}
+void release_after_fork() {
+  if (process_snapshot* const p = of_process.load(sync::relaxed)) p->lock.unlock();
+  making.unlock();
+}
+const platform::fork_part made_over_fork(platform::fork_layer::machine, hold_over_fork, release_after_fork,
+                                         release_after_fork);
+
 process_snapshot& process() {
-  static process_snapshot* const one = new process_snapshot{.lock = {}, .value = read_now()};
-  return *one;
+  process_snapshot* p = of_process.load(sync::acquire);
+  if (p == nullptr) {
+    const std::lock_guard hold(making);
+    p = of_process.load(sync::relaxed);
+    if (p == nullptr) {
+      p = new process_snapshot{.lock = {}, .value = read_now()};
+      of_process.store(p, sync::release);  // the snapshot, for the acquire above
+    }
+  }
+  return *p;
 }
 
 void replace(process_snapshot& p, const snapshot& next) {

@@ -1,36 +1,37 @@
 // A store before a light fence or a store before a heavy one is seen by the other side: the store-load litmus test,
-// with membarrier and as if the kernel refused it.
+// with membarrier, as if the kernel refused it, and when it begins to refuse it.
 #include "sync/asymmetric_fence.hpp"
 
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
+#include <linux/membarrier.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstddef>
+#include <csignal>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "unit/litmus.hpp"
+#include "unit/system_call_filter.hpp"
 
 namespace {
 
 namespace sync = homing::sync;
+using homing::testing::refuse;
 
 struct alignas(sync::cache_line_bytes) lonely {
   sync::atomic<unsigned> value{0};
 };
+
+bool by_membarrier() { return sync::detail::fences.load(sync::relaxed) == sync::fence_kind::asymmetric; }
 
 constexpr unsigned heavy_stores = 2'000;
 
 /// Each side stores rising numbers and reads the other's, at its own speed. Returns the number of stores with which
 /// the two missed each other: the heavy side's store m, after which it read k, and the light side's store k + 1, after
 /// which it had not read m. What the fences promise is 0.
-unsigned times_missed_in_one_run() {
+template <typename Midway>
+unsigned times_missed_in_one_run(Midway&& midway) {
   lonely of_light;
   lonely of_heavy;
   std::vector<unsigned> first_to_see(heavy_stores + 1);  // by m: the first light store after which m had been read
@@ -51,6 +52,9 @@ unsigned times_missed_in_one_run() {
   for (unsigned m = 1; m <= heavy_stores; ++m) {
     homing::testing::await_spinning("a store of the light side since the last round",
                                     [&] { return of_light.value.load(sync::relaxed) > then_read[m - 1]; });
+    if (m == heavy_stores / 2) {
+      midway();
+    }
     homing::testing::dawdle(m % 31);
     of_heavy.value.store(m, sync::relaxed);
     sync::heavy_fence();
@@ -67,14 +71,14 @@ unsigned times_missed_in_one_run() {
 unsigned times_missed() {
   unsigned missed = 0;
   for (unsigned run = 0; run < 20; ++run) {  // each with its own distance and its own places in memory
-    missed += times_missed_in_one_run();
+    missed += times_missed_in_one_run([] {});
   }
   return missed;
 }
 
 TEST(asymmetric_fence, one_side_sees_the_other_by_membarrier) {
   sync::prepare_asymmetric_fences();
-  if (!sync::detail::membarrier_available) {
+  if (!by_membarrier()) {
     GTEST_SKIP() << "the kernel refuses membarrier here";
   }
   EXPECT_EQ(times_missed(), 0U);
@@ -82,42 +86,112 @@ TEST(asymmetric_fence, one_side_sees_the_other_by_membarrier) {
 
 TEST(asymmetric_fence, registering_twice_is_harmless) {
   sync::prepare_asymmetric_fences();
-  const bool first = sync::detail::membarrier_available;
+  const bool first = by_membarrier();
   sync::prepare_asymmetric_fences();
-  EXPECT_EQ(sync::detail::membarrier_available, first);
+  EXPECT_EQ(by_membarrier(), first);
   sync::heavy_fence();
 }
 
-/// The child may not call membarrier: it is answered with EPERM, as sandboxes do.
-[[noreturn]] void run_without_membarrier() {
+// ---- refused
+
+constexpr int good = 0;
+constexpr int bad = 1;
+constexpr int cannot_forbid = 2;
+
+/// Runs `body` in a child; returns its status. The test is over if no seccomp filter may be set here.
+template <typename Body>
+int status_of_child(Body&& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(100);  // seconds: a child that hangs ends by itself
+    _exit(body());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+/// Refuses membarrier's use, but not its other commands.
+bool refuse_expedited_only() {
   const sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog filter{sizeof program / sizeof program[0], const_cast<sock_filter*>(program)};
-  constexpr int cannot_forbid = 2;
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-    _exit(cannot_forbid);
-  }
-  sync::prepare_asymmetric_fences();
-  _exit(!sync::detail::membarrier_available && times_missed() == 0 ? 0 : 1);
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+#define SKIP_WITHOUT_FILTERS(status)                               \
+  if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_forbid) { \
+    GTEST_SKIP() << "no seccomp filter may be set here";           \
+  }
+
 TEST(asymmetric_fence, one_side_sees_the_other_where_membarrier_is_refused) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    run_without_membarrier();
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  if (WEXITSTATUS(status) == 2) {
-    GTEST_SKIP() << "no seccomp filter may be set here";
-  }
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "both sides missed each other, or the refusal went unnoticed";
+  const int status = status_of_child([] {
+    if (!refuse({SYS_membarrier}, EPERM)) return cannot_forbid;
+    sync::prepare_asymmetric_fences();
+    return !by_membarrier() && times_missed() == 0 ? good : bad;
+  });
+  SKIP_WITHOUT_FILTERS(status);
+  EXPECT_EQ(status, 0) << "both sides missed each other, or the refusal went unnoticed";
+}
+
+TEST(asymmetric_fence, where_only_its_use_is_refused_the_start_notices) {
+  const int status = status_of_child([] {
+    if (!refuse_expedited_only()) return cannot_forbid;
+    sync::prepare_asymmetric_fences();
+    return by_membarrier() ? bad : good;
+  });
+  SKIP_WITHOUT_FILTERS(status);
+  EXPECT_EQ(status, 0);
+}
+
+/// The light side is at work when the heavy one's thread is refused membarrier; both go on with full fences.
+template <typename Refuse>
+int go_on_after(Refuse&& refuse_now) {
+  sync::prepare_asymmetric_fences();
+  if (!by_membarrier()) return cannot_forbid;
+  bool done = true;
+  unsigned missed = times_missed_in_one_run([&] { done = refuse_now(); });
+  if (!done) return cannot_forbid;
+  missed += times_missed();
+  sync::prepare_asymmetric_fences();  // as a later arena's, or a child's
+  return missed == 0 && sync::detail::fences.load(sync::relaxed) == sync::fence_kind::full ? good : bad;
+}
+
+TEST(asymmetric_fence, one_side_sees_the_other_when_membarrier_is_refused_later) {
+  const int status = status_of_child([] { return go_on_after([] { return refuse({SYS_membarrier}, EPERM); }); });
+  SKIP_WITHOUT_FILTERS(status);
+  EXPECT_EQ(status, 0) << "both sides missed each other, or the refusal went unnoticed";
+}
+
+TEST(asymmetric_fence, one_side_sees_the_other_when_its_use_is_refused_later) {
+  const int status = status_of_child([] { return go_on_after(refuse_expedited_only); });
+  SKIP_WITHOUT_FILTERS(status);
+  EXPECT_EQ(status, 0) << "both sides missed each other, or the refusal went unnoticed";
+}
+
+TEST(asymmetric_fence, where_nothing_can_take_its_place_the_process_ends_with_a_line) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int status = status_of_child([&] {
+    sync::prepare_asymmetric_fences();
+    if (!by_membarrier() || !refuse({SYS_membarrier, SYS_sched_setaffinity}, EPERM)) return cannot_forbid;
+    dup2(ends[1], STDERR_FILENO);
+    sync::heavy_fence();
+    return bad;
+  });
+  close(ends[1]);
+  SKIP_WITHOUT_FILTERS(status);
+  char text[1024] = {};
+  static_cast<void>(!read(ends[0], text, sizeof text - 1));
+  close(ends[0]);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << "status " << status;
+  EXPECT_NE(std::string(text).find("membarrier, granted at start, is refused now"), std::string::npos) << text;
 }
 
 }  // namespace

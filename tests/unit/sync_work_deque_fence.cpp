@@ -1,7 +1,9 @@
 // No entry of a deque stays hidden from thieves, whichever way the owner and a thief moved the two ends: owner's pop
 // and push against a thief that raises head ([D3], [D9]), and the owner's compaction against the same ([D8]).
+// What a thief hides for a moment, it tells of ([D10]).
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <thread>
 
 #include "sync/work_deque.hpp"
@@ -80,6 +82,70 @@ TEST(work_deque_fence, what_a_full_array_moves_is_found) {
     homing::testing::await_spinning("a thief's look at an entry that was moved",
                                     [&] { return thief.taken() == pushed; });
   }
+}
+
+/// What a thief puts out of sight by moving head may be missed by another thread's last look. The thief tells so when
+/// it is in sight again: then somebody can be called for it. [D10]
+TEST(work_deque_fence, a_thief_tells_of_what_it_has_hidden) {
+  work_deque deque;
+  deque.push(1, 0);
+  unsigned told = 0;
+  // In the middle of the thief's look, the owner takes the entry and pushes another one in its place.
+  const auto stolen = deque.steal(
+      [&](std::uint64_t) {
+        static_cast<void>(deque.pop(any));
+        deque.push(2, 0);
+        return true;
+      },
+      [&] {
+        ++told;
+        EXPECT_TRUE(deque.has(any));
+      });
+  EXPECT_EQ(stolen.item, 0U);
+  EXPECT_EQ(told, 1U);
+  EXPECT_EQ(deque.steal(any, [&] { ++told; }).item, 2U);
+  EXPECT_EQ(told, 1U) << "nothing was hidden";
+}
+
+/// An owner that empties its deque from the bottom and pushes anew, an isolated thief that may take nothing but moves
+/// head over the hole, and a sleeper's last look: if that misses the entry, the thief tells afterwards.
+TEST(work_deque_fence, who_missed_an_entry_is_told) {
+  constexpr unsigned rounds = 10'000'000;
+  constexpr auto none = [](std::uint64_t) { return false; };
+  constexpr auto bottom = [](std::uint64_t tag) { return tag == 1; };
+  work_deque deque;
+  sync::atomic<bool> over{false};
+  alignas(sync::cache_line_bytes) sync::atomic<unsigned> told{0};
+  std::thread thief([&] {
+    while (!over.load(sync::acquire)) {
+      static_cast<void>(deque.steal(none, [&] { told.fetch_add(1, sync::seq_cst); }));
+    }
+  });
+  unsigned missed = 0;
+  homing::testing::time_budget budget;
+  for (unsigned round = 1; round <= rounds && budget.left(); ++round) {
+    deque.push(round, 1);
+    deque.push(round, 2);
+    static_cast<void>(deque.pop(bottom));  // a hole at 0
+    homing::testing::dawdle(round % 17);
+    while (deque.pop(any).item != 0) {
+    }
+    deque.push(round, 0);
+    homing::testing::dawdle(round % 5);
+    // The owner looks in the sleeper's place: what is hidden from it is hidden from all.
+    const unsigned told_before = told.load(sync::seq_cst);
+    if (!deque.has(any)) {
+      ++missed;
+      homing::testing::await("a thief's word on what it had hidden",
+                             [&] { return told.load(sync::seq_cst) != told_before; });
+      ASSERT_TRUE(deque.has(any));
+    }
+    while (deque.pop(any).item != 0) {
+    }
+  }
+  over.store(true, sync::release);
+  thief.join();
+  std::printf("entries missed by a last look, and told of: %u\n", missed);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from harness import expectations, report, source
+from harness import expectations, modes, report, source
 from harness.build import Builder
 from harness.execute import loaded_library, run_program
 
@@ -37,8 +37,11 @@ def parse_arguments() -> argparse.Namespace:
                         help="the libtbb.so.12 to test (default: our release build)")
     parser.add_argument("--headers", default="2021", metavar="2021|2023|FOLDER",
                         help="public headers to compile with (default: 2021, those of the tests)")
+    parser.add_argument("--mode", action="append", default=[], choices=[*modes.MODES, "all"],
+                        help="the machine to run on: the real one, or made up; may be repeated "
+                             "(default: all; plain for the set ci and for other libraries)")
     parser.add_argument("--topology", default="", metavar="STRING",
-                        help='a made-up machine, such as "node:4 core:2 pu:1"')
+                        help='a made-up machine of your own, such as "node:8 core:1 pu:2"')
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
                         help="compilers at a time; programs always run one at a time")
     parser.add_argument("--repeat", type=int, default=1, metavar="N",
@@ -95,17 +98,17 @@ def run_all(options: argparse.Namespace, screen: report.Screen) -> int:
 
     verdicts = build_all(options, screen, chosen,
                          Builder(build, tests, include, HERE / "shim", library, label), label)
+    for verdict in verdicts:
+        if verdict.complaints:
+            screen.line(f"FAILED {verdict.program.name}\n  {verdict.complaints[0]}")
     if not options.build_only:
-        run_built(options, screen, verdicts, library, build, label)
+        verdicts = run_built(options, screen, verdicts, library, build, label)
     screen.done()
 
-    for verdict in verdicts:
-        if verdict.complaints and verdict.run is None:
-            screen.line(f"FAILED {verdict.program.name}\n  {verdict.complaints[0]}")
     if options.times:
         print_times(verdicts)
     if options.json:
-        context = {"library": str(library), "headers": label, "topology": options.topology}
+        context = {"library": str(library), "headers": label}
         text = json.dumps(report.as_json(verdicts, context), indent=1) + "\n"
         if options.json == "-":
             sys.stdout.write(text)
@@ -135,44 +138,59 @@ def build_all(options: argparse.Namespace, screen: report.Screen,
     return verdicts
 
 
-def run_built(options: argparse.Namespace, screen: report.Screen,
-              verdicts: list[report.Verdict], library: Path, build: Path, label: str) -> None:
-    """Runs what was built, one program at a time: the tests want the machine for themselves."""
-    runnable = [v for v in verdicts if v.build is not None and v.build.binary is not None]
-    for index, verdict in enumerate(runnable, 1):
-        program = verdict.program
-        rules = program.active_rules(bool(options.topology), label == "2021")
+def run_built(options: argparse.Namespace, screen: report.Screen, built: list[report.Verdict],
+              library: Path, build: Path, label: str) -> list[report.Verdict]:
+    """Runs what was built in each mode, one program at a time: the tests want the machine for
+    themselves. Programs that were not built, or can't apply, are judged once, without a mode."""
+    runnable = [v for v in built if v.build is not None and v.build.binary is not None]
+    judged = [v for v in built if v not in runnable]
+    for verdict in runnable:
         assert verdict.build is not None and verdict.build.binary is not None
         loaded = loaded_library(verdict.build.binary, library)
         if loaded not in (None, library.resolve()):
-            raise FileNotFoundError(f"{program.name} would load {loaded} instead of {library}")
-        for attempt in range(options.repeat):
-            again = f" (run {attempt + 1})" if options.repeat > 1 else ""
-            screen.progress(f"[{index}/{len(runnable)}] running {program.name}{again}")
-            run = run_program(verdict.build.binary, program, rules, library, options.topology,
-                              build / "run", program.time_limit_seconds * options.time_scale)
-            report.judge_run(verdict, run, rules, count_cases=label == "2021")
+            raise FileNotFoundError(f"{verdict.program.name} would load {loaded} instead of "
+                                    f"{library}")
+    short = options.set == "ci" or library != LIBRARY
+    wanted = modes.choose(options.mode or ["plain" if short else "all"], options.topology)
+    for mode in wanted:
+        in_mode = [verdict.in_mode(mode) for verdict in runnable]
+        judged += in_mode
+        for index, verdict in enumerate(in_mode, 1):
+            screen.progress(f"[{index}/{len(in_mode)}] {mode.name}: running {verdict.program.name}")
+            run_one(options, verdict, library, build, label)
             if verdict.complaints:
-                break
+                screen.failure(verdict, again_command(verdict, library))
+                if not options.keep_going:
+                    return judged
+    return judged
+
+
+def run_one(options: argparse.Namespace, verdict: report.Verdict, library: Path, build: Path,
+            label: str) -> None:
+    """Until it fails, as often as was asked for."""
+    program = verdict.program
+    rules = program.active_rules(verdict.mode, label == "2021")
+    assert verdict.build is not None and verdict.build.binary is not None
+    for _ in range(options.repeat):
+        run = run_program(verdict.build.binary, program, rules, library, verdict.mode,
+                          build / "run", program.time_limit_seconds * options.time_scale)
+        report.judge_run(verdict, run, rules, count_cases=label == "2021")
         if verdict.complaints:
-            screen.failure(verdict, again_command(verdict, library, options.topology))
-            if not options.keep_going:
-                return
+            return
 
 
-def again_command(verdict: report.Verdict, library: Path, topology: str) -> str:
+def again_command(verdict: report.Verdict, library: Path) -> str:
     assert verdict.build is not None
     words = [f"LD_LIBRARY_PATH={shlex.quote(str(library.parent))}"]
-    if topology:
-        words.append(f"HWLOC_SYNTHETIC={shlex.quote(topology)}")
+    words += [f"{name}={shlex.quote(value)}" for name, value in verdict.mode.environment.items()]
     return " ".join([*words, shlex.quote(str(verdict.build.binary))])
 
 
 def print_times(verdicts: list[report.Verdict]) -> None:
-    print(f"{'program':46} {'outcome':>14} {'cases':>5} {'build s':>8} {'run s':>8}")
+    print(f"{'program':46} {'mode':>10} {'outcome':>14} {'cases':>5} {'build s':>8} {'run s':>8}")
     for verdict in verdicts:
         run, build = verdict.run, verdict.build
-        print(f"{verdict.program.name:46} {verdict.outcome:>14} "
+        print(f"{verdict.program.name:46} {verdict.mode.name:>10} {verdict.outcome:>14} "
               f"{len(run.cases) if run else 0:5d} {build.seconds if build else 0:8.1f} "
               f"{run.seconds if run else 0:8.2f}")
 

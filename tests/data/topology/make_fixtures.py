@@ -125,6 +125,10 @@ FIXTURES = {
     "hybrid": machine(
         ("Package", 0, node(0), ("Core", 0, ("PU", 0), ("PU", 1)), ("Core", 1, ("PU", 2), ("PU", 3)), *cores(4, 5, 6, 7)),
         kinds=[([4, 5, 6, 7], 0), ([0, 1, 2, 3], 1)]),
+    # Four slow cores, two faster ones, two fast ones.
+    "three_core_types": machine(
+        ("Package", 0, node(0), *cores(*range(8))),
+        kinds=[([0, 1, 2, 3], 0), ([4, 5], 1), ([6, 7], 2)]),
     # The cpuset leaves CPUs 1, 2 and 3, and the memory of node 0 only.
     "cpuset": machine(
         ("Package", 0, node(0), *cores(0, 1)),

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .expectations import CaseRule, Program
+from .modes import Mode
 
 RESTARTS_MAX = 4
 GDB_TIME_LIMIT_SECONDS = 60
@@ -51,14 +52,14 @@ class RunResult:
 
 
 def run_program(binary: Path, program: Program, rules: list[CaseRule], library: Path,
-                topology: str, scratch: Path, limit_seconds: float) -> RunResult:
+                mode: Mode, scratch: Path, limit_seconds: float) -> RunResult:
     """Runs all cases, but those that a rule skips. Never raises for what the program does."""
     total = RunResult()
     started = time.monotonic()
     first = 1
     for _ in range(RESTARTS_MAX):
         arguments = [] if program.own_main else _arguments(rules, first)
-        part = _run_once([str(binary), *arguments], _environment(library, topology), scratch,
+        part = _run_once([str(binary), *arguments], _environment(library, mode), scratch,
                          limit_seconds)
         total.cases += part.cases
         for text in ("problem", "backtrace", "stderr_tail"):
@@ -78,7 +79,7 @@ def loaded_library(binary: Path, library: Path) -> Path | None:
     """The libtbb.so.12 that the loader gives the binary when it is run with `library`.
 
     None: it needs none, because all that it uses is in the headers."""
-    environment = {**_environment(library, ""), "LD_TRACE_LOADED_OBJECTS": "1"}
+    environment = {**_environment(library, Mode("plain")), "LD_TRACE_LOADED_OBJECTS": "1"}
     listing = subprocess.run([str(binary)], env=environment, capture_output=True, text=True).stdout
     found = re.search(r"libtbb\.so\.12 => (\S+)", listing)
     return Path(found[1]).resolve() if found else None
@@ -99,13 +100,12 @@ def _arguments(rules: list[CaseRule], first: int) -> list[str]:
     return arguments
 
 
-def _environment(library: Path, topology: str) -> dict[str, str]:
+def _environment(library: Path, mode: Mode) -> dict[str, str]:
     environment = dict(os.environ)
     inherited = environment.get("LD_LIBRARY_PATH", "")
     environment["LD_LIBRARY_PATH"] = ":".join(filter(None, (str(library.parent), inherited)))
     environment["LD_BIND_NOW"] = "1"  # a symbol that is missing is named at once
-    if topology:
-        environment["HWLOC_SYNTHETIC"] = topology
+    environment.update(mode.environment)
     return environment
 
 

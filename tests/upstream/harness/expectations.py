@@ -10,6 +10,8 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .modes import Mode
+
 TIME_LIMIT_SECONDS = 180
 
 
@@ -23,7 +25,9 @@ class CaseRule:
 
     name: str
     outcome: str  # "skip": never started; "may_fail": started, either result is fine
-    when: str  # "always", "topology" (a made-up machine), "real", "headers" (not 2021.8's own)
+    # "always", "real", "made-up" (a machine), "ours-alone" (made up, and hwloc does not know it),
+    # "headers" (not 2021.8's own)
+    when: str
     reason: str
     line: int | None = None  # of the TEST_CASE, where two cases of a program share a name
 
@@ -45,9 +49,9 @@ class Program:
     own_main: bool = False
     rules: list[CaseRule] = field(default_factory=list)
 
-    def active_rules(self, topology: bool, own_headers: bool) -> list[CaseRule]:
-        states = {"always": True, "topology": topology, "real": not topology,
-                  "headers": not own_headers}
+    def active_rules(self, mode: Mode, own_headers: bool) -> list[CaseRule]:
+        states = {"always": True, "real": not mode.made_up, "made-up": mode.made_up,
+                  "ours-alone": mode.ours_alone, "headers": not own_headers}
         return [rule for rule in self.rules if states[rule.when]]
 
 
@@ -90,7 +94,7 @@ def load(path: Path, test_folder: Path) -> Expectations:
                         entry["reason"], entry.get("line"))
         if rule.outcome not in ("skip", "may_fail"):
             raise ExpectationError(f"case {rule.name!r}: unknown outcome {rule.outcome!r}")
-        if rule.when not in ("always", "topology", "real", "headers"):
+        if rule.when not in ("always", "real", "made-up", "ours-alone", "headers"):
             raise ExpectationError(f"case {rule.name!r}: unknown condition {rule.when!r}")
         if rule.outcome == "skip" and rule.line is not None:
             raise ExpectationError(f"case {rule.name!r}: doctest can't skip by line")

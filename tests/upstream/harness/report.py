@@ -9,20 +9,27 @@ from typing import Any, TextIO
 from .build import BuildResult
 from .execute import CaseResult, RunResult
 from .expectations import CaseRule, Program
+from .modes import Mode
 
 STACK_LINES_MAX = 120
 
 
 @dataclass
 class Verdict:
-    """The comparison of one program with its expectation. No complaint: it passed."""
+    """The comparison of one program, in one mode, with its expectation. No complaint: it passed."""
 
     program: Program
     build: BuildResult | None = None
+    mode: Mode = Mode("plain")
     run: RunResult | None = None
     complaints: list[str] = field(default_factory=list)
     tolerated: list[str] = field(default_factory=list)
     not_applicable: str = ""
+
+    def in_mode(self, mode: Mode) -> Verdict:
+        """The same program, built as it is and not yet run, in a mode."""
+        return Verdict(self.program, self.build, mode, list(self.complaints),
+                       not_applicable=self.not_applicable)
 
     @property
     def outcome(self) -> str:
@@ -98,7 +105,7 @@ class Screen:
             self.stream.flush()
 
     def failure(self, verdict: Verdict, again: str) -> None:
-        self.line(f"FAILED {verdict.program.name}")
+        self.line(f"FAILED {verdict.program.name} ({verdict.mode.name})")
         for complaint in verdict.complaints:
             self.line("  " + complaint.replace("\n", "\n  "))
         run = verdict.run
@@ -115,7 +122,8 @@ class Screen:
 def as_json(verdicts: list[Verdict], context: dict[str, Any]) -> dict[str, Any]:
     programs = []
     for verdict in verdicts:
-        entry: dict[str, Any] = {"name": verdict.program.name, "outcome": verdict.outcome}
+        entry: dict[str, Any] = {"name": verdict.program.name, "mode": verdict.mode.name,
+                                 "outcome": verdict.outcome}
         if verdict.not_applicable:
             entry["reason"] = verdict.not_applicable
         if verdict.complaints:

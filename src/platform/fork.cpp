@@ -1,0 +1,41 @@
+#include "platform/fork.hpp"
+
+#include <pthread.h>
+
+namespace homing::platform {
+namespace {
+
+/// Sorted by layer. Written while the library is loaded, by one thread.
+constinit fork_part* highest = nullptr;
+
+void release(fork_part* part, const fork_part::function fork_part::*what) noexcept {
+  if (part == nullptr) {
+    return;
+  }
+  release(part->next, what);
+  (part->*what)();
+}
+
+}  // namespace
+
+fork_part::fork_part(fork_layer l, function b, function p, function c) noexcept
+    : layer(l), before(b), parent(p), child(c) {
+  if (highest == nullptr) {
+    // One registration: the order of several would be that in which the linker has put their files.
+    static_cast<void>(::pthread_atfork(
+        [] {
+          for (const fork_part* part = highest; part != nullptr; part = part->next) {
+            part->before();
+          }
+        },
+        [] { release(highest, &fork_part::parent); }, [] { release(highest, &fork_part::child); }));
+  }
+  fork_part** link = &highest;
+  while (*link != nullptr && (*link)->layer <= layer) {
+    link = &(*link)->next;
+  }
+  next = *link;
+  *link = this;
+}
+
+}  // namespace homing::platform

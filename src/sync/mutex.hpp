@@ -1,0 +1,50 @@
+/// A lock whose failed try says something: that somebody held it, in the one order of all seq_cst operations.
+///
+/// std::mutex::try_lock() may fail for no reason, and orders nothing when it fails; a thread that leaves its wish to
+/// whoever holds the lock needs more. Threads sleep on a futex word.
+///
+/// Threads:  any. Not recursive, not fair. For std::lock_guard and std::unique_lock.
+/// Order:    all operations are seq_cst; a lock sees what was written before the last unlock.
+/// Protocol: docs/protocols/arena.md [A6].
+#pragma once
+
+#include <cstdint>
+
+#include "sync/atomic.hpp"
+#include "sync/futex.hpp"
+
+namespace homing::sync {
+
+class mutex {
+ public:
+  void lock() noexcept {
+    if (try_lock()) {
+      return;
+    }
+    // Whoever has waited leaves `contended` behind: it cannot know whether it was the only one.
+    while (word_.exchange(contended, seq_cst) != free) {
+      futex_wait(word_, contended);
+    }
+  }
+
+  [[nodiscard]] bool try_lock() noexcept {
+    std::uint32_t expected = free;
+    // [A6] seq_cst on failure, too: the caller's wish before this look; partner: unlock(), then the look at the wish.
+    return word_.compare_exchange_strong(expected, held, seq_cst, seq_cst);
+  }
+
+  void unlock() noexcept {
+    // [A6] seq_cst: before the caller's look at the wishes.
+    if (word_.exchange(free, seq_cst) == contended) {
+      futex_wake(word_, 1);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t free = 0;
+  static constexpr std::uint32_t held = 1;
+  static constexpr std::uint32_t contended = 2;
+  atomic<std::uint32_t> word_{free};
+};
+
+}  // namespace homing::sync
