@@ -296,15 +296,25 @@ void arena::call_instead(unsigned domain) noexcept {
 
 void arena::new_common_work(const work_call& call) noexcept {
   pushers_fence();
-  if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
+  if (able_searchers(call.kind, searchers_.load(sync::relaxed)) == 0 && somebody_could_come()) {
     call_somebody(call, reach::all);
   }
 }
 
-void arena::new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept {
-  const unsigned home = where.domain.load(sync::relaxed);
-  if (domains_[home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
-    call_somebody({work_kind::spawned, isolation, home}, reach::home);
+void arena::new_work_that_stays(work_call call, const arena_slot& where) noexcept {
+  call.home = where.domain.load(sync::relaxed);
+  if (domains_[call.home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
+    call_somebody(call, reach::home);
+  }
+}
+
+void arena::uncovered_work(const arena_slot& where) noexcept {
+  const work_call call{work_kind::unknown, no_isolation, where.domain.load(sync::relaxed)};
+  pushers_fence();
+  if (stays_) {
+    new_work_that_stays(call, where);
+  } else if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
+    call_somebody(call, reach::all);
   }
 }
 

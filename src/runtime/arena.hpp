@@ -127,11 +127,13 @@ class arena {
   void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
     pushers_fence();
     if (__builtin_expect(stays_, false)) {
-      new_work_that_stays(isolation, where);
+      new_work_that_stays({work_kind::spawned, isolation, 0}, where);
     } else if (searchers_.load(sync::relaxed) == 0 && somebody_could_come()) {
       call_somebody({work_kind::spawned, isolation, home}, reach::all);
     }
   }
+  /// As new_work(), of whatever the slot's deque has.
+  void uncovered_work(const arena_slot& where) noexcept;
   /// After a post, or a push to a domain's queue: as new_work(), but a thread that looks for work must be of that
   /// domain.
   void new_mail(work_kind kind, isolation_tag isolation, unsigned home) noexcept {
@@ -299,7 +301,7 @@ class arena {
   [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
   void call_allotted(const work_call& call, reach who) noexcept;
-  [[gnu::noinline]] void new_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
+  [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;
   void new_common_work(const work_call& call) noexcept;
   void new_enqueued_work(unsigned home_or_none) noexcept;
   [[nodiscard]] bool has_common_task(const search_scope& scope) noexcept;

@@ -17,11 +17,13 @@ namespace homing::scheduler {
 
 void arena::lock_for_fork() noexcept {
   sleepers_lock_.lock();
-  for (auto* queue : {&unaddressed, &critical, &resumed}) {
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
     queue->lock_for_fork();
   }
+  resumed.lock_for_fork();
   for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].queue.lock_for_fork();
+    domains_[d].detached.lock_for_fork();
+    domains_[d].enqueued.lock_for_fork();
   }
   observers.lock_for_fork();
 }
@@ -29,9 +31,11 @@ void arena::lock_for_fork() noexcept {
 void arena::unlock_after_fork() noexcept {
   observers.unlock_after_fork();
   for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].queue.unlock_after_fork();
+    domains_[d].enqueued.unlock_after_fork();
+    domains_[d].detached.unlock_after_fork();
   }
-  for (auto* queue : {&unaddressed, &critical, &resumed}) {
+  resumed.unlock_after_fork();
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
     queue->unlock_after_fork();
   }
   sleepers_lock_.unlock();
@@ -89,8 +93,8 @@ void resource_manager::unlock_in_child(const thread_state* forker) noexcept {
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].first_idle = nullptr;
     domains_[d].idle.store(0, sync::relaxed);
-    domains_[d].not_made.clear();
   }
+  stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);
   dirty_.store(false, sync::relaxed);

@@ -23,6 +23,10 @@ class resume_queue {
   /// A hint, exact once the pushing thread and this one have met a fence.
   [[nodiscard]] bool empty() const noexcept { return first_.load(sync::relaxed) == nullptr; }
 
+  // The child of a fork finds the queue whole.
+  void lock_for_fork() noexcept { lock_.lock(); }
+  void unlock_after_fork() noexcept { lock_.unlock(); }
+
  private:
   sync::spin_lock lock_;
   sync::atomic<suspend_point*> first_{nullptr};  ///< written under the lock; relaxed: a hint for empty()

@@ -170,8 +170,8 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
     return true;
   };
   const auto uncovered = [&] {
-    if (isolation != no_isolation) {  // [D10] not counted as searching: nobody relied on this thread to look again
-      t.in->call_for_work_left(t.domain);
+    if (isolation != no_isolation || !t.running->critical_allowed) {
+      t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
     }
   };
   while (!slot.tasks.looks_empty()) {

@@ -151,7 +151,9 @@ class Bench:
         elif status < 0:
             return signal.Signals(-status).name
         else:
-            return {1: "wrong result", 4: "unknown exception", 5: "did not recover"}.get(status, f"status {status}")
+            if status == 6 and any(line.startswith("homing: cannot ") for line in told):
+                return "reported"   # nobody can come, and the library has said why
+            return {1: "wrong result", 6: "waits for ever without a word", 4: "unknown exception", 5: "did not recover"}.get(status, f"status {status}")
         if "HOMING_REPORT" in SURROUNDINGS[case.surrounding] and not told:
             # A program that failed may have run no task, and has no trace then.
             for name in ("report", "trace") if way == "right" else ("report",):
