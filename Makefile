@@ -9,7 +9,7 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench upstream stress asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench upstream stress faults asan tsan install format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ upstream: build ## oneTBB's own tests on our library, on four machines (ARGS="--
 
 stress: build ## an hour of stress (ARGS="--seconds 300 --seed N" for another length and seed)
 	@tests/stress/run --preset $(PRESET) $(ARGS)
+
+faults: build ## each call fails in turn, in programs that use everything (ARGS="--seconds 600 --seed N")
+	@tests/faults/run.py --build build/$(PRESET) $(ARGS)
 
 asan: setup ## unit and stress tests under AddressSanitizer and UBSan
 	@scripts/build asan

@@ -22,7 +22,6 @@
 #include "runtime/task_proxy.hpp"
 #include "runtime/thread_state.hpp"
 #include "sync/mailbox.hpp"
-#include "sync/shared_queue.hpp"
 #include "sync/work_deque.hpp"
 #include "topology/machine.hpp"
 
@@ -52,8 +51,8 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
-  sync::shared_queue<task> detached;  ///< whoever waits for them may take them
-  sync::shared_queue<task> enqueued;  ///< for outermost loops only
+  task_queue detached;  ///< whoever waits for them may take them
+  task_queue enqueued;  ///< for outermost loops only
 };
 
 struct arena_request {
@@ -244,6 +243,8 @@ class arena {
   void delegate(task& t);
   void submit_critical(task& t);
   void submit_resume(suspend_point& stack) noexcept;
+  /// What the calling thread's deque has no room for.
+  [[gnu::noinline]] void overflow(task& t);
 
   // Around a fork, lifetime.cpp: all locks are held. In the child, nobody but `forker` is left in it, and no stack but
   // those that are suspended.
@@ -253,9 +254,10 @@ class arena {
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;
-  sync::shared_queue<task> delegated;
-  sync::shared_queue<task> unaddressed;
-  sync::shared_queue<task> critical;
+  task_queue delegated;
+  task_queue unaddressed;
+  task_queue critical;
+  task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
   resume_queue resumed;
   observer_list observers;
 

@@ -28,6 +28,11 @@ struct task_arena_impl {
         user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::acq_rel));
   }
 
+  /// The headers' once-only initialize() waits for ever for one that ended by an exception: it has not begun, then.
+  static void restart_initialization(d1::task_arena_base& user) noexcept {
+    user.my_initialization_state.store(d0::do_once_state::uninitialized, homing::sync::release);
+  }
+
   /// `fresh` in place of `old`; false if another thread has replaced it, by `now`.
   static bool replace_arena(d1::task_arena_base& user, homing::scheduler::arena& old, homing::scheduler::arena& fresh,
                             homing::scheduler::arena*& now) noexcept {

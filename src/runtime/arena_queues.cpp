@@ -64,6 +64,11 @@ void arena::want_mandatory_worker_if_deserted() noexcept {
   }
 }
 
+void arena::overflow(task& t) {
+  overflowed.push(t);
+  new_common_work({work_kind::spawned, task_access::isolation(t), 0});
+}
+
 void arena::submit_critical(task& t) {
   critical.push(t);
   new_common_work({work_kind::critical, task_access::isolation(t), 0});

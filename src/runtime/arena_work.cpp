@@ -9,6 +9,10 @@
 namespace homing::scheduler {
 
 bool arena::has_common_task(const search_scope& scope) noexcept {
+  if (__builtin_expect(!overflowed.empty(), false) &&
+      overflowed.has_if([&](const task& t) { return scope.fits(task_access::isolation(t)); })) {
+    return true;
+  }
   if (scope.isolation == no_isolation) {
     return (scope.takes_enqueued && !(unaddressed.empty() && delegated.empty())) ||
            (scope.takes_critical && !critical.empty());

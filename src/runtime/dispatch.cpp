@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include <oneapi/tbb/detail/_utils.h>
@@ -262,7 +263,7 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
                   task_access::set_isolation(*t, d.isolation);
                   task_access::set_address(*t, {me.slot_number, no_slot, me.domain});
                 }
-                me.slot->tasks.push(as_item(*t), make_tag(task_access::isolation(*t), no_slot));
+                keep(me, *t, make_tag(task_access::isolation(*t), no_slot));
                 t = urgent;
                 bypassed = false;
               }
@@ -348,8 +349,28 @@ inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slo
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, isolation);
   task_access::set_address(work, {t.slot_number, noted_affinity, t.domain});
-  t.slot->tasks.push(as_item(work), make_tag(isolation, no_slot));
+  keep(t, work, make_tag(isolation, no_slot));
   t.in->new_work(isolation, t.domain, *t.slot);
+}
+
+/// Puts the task into a mailbox and the own deque. False if there is no room or nobody could come for it: an affinity
+/// is a hint, and so want of memory is no error here.
+bool mail(thread_state& t, task& work, slot_id address, std::uint64_t tag) noexcept {
+  if (!t.slot->tasks.reserve_one()) {  // so that nothing can fail once the mail is posted
+    return false;
+  }
+  task_proxy* proxy = nullptr;
+  try {
+    proxy = new (t.pool->allocate(sizeof(task_proxy))) task_proxy(work, *t.pool);
+    if (t.in->post(address, as_item(*proxy), tag)) {
+      return t.slot->tasks.try_push(as_item(*proxy), tag);  // never false
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  if (proxy != nullptr) {
+    proxy->free(*t.pool);
+  }
+  return false;
 }
 
 }  // namespace
@@ -377,18 +398,13 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   const bool mail_to_domain = !to_slot && home != t.domain;
   if (mail_to_slot || mail_to_domain) {
     const std::uint64_t tag = make_tag(isolation, affinity);
-    auto* proxy = new (t.pool->allocate(sizeof(task_proxy))) task_proxy(work, *t.pool);
-    t.slot->tasks.reserve_one();  // so that nothing can fail once the mail is posted
-    if (a.post(affinity, as_item(*proxy), tag)) {
-      t.slot->tasks.push(as_item(*proxy), tag);
+    if (mail(t, work, affinity, tag)) {
       a.new_mail(work_kind::mailed, isolation, home);
       return;
     }
-    proxy->free(*t.pool);
   }
   const bool keep_home = a.domain_count() > 1 && home == t.domain;
-  t.slot->tasks.push(as_item(work),
-                     make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
+  keep(t, work, make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
   a.new_work(isolation, home, *t.slot);
 }
 

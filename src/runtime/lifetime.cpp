@@ -17,7 +17,7 @@ namespace homing::scheduler {
 
 void arena::lock_for_fork() noexcept {
   sleepers_lock_.lock();
-  for (auto* queue : {&delegated, &unaddressed, &critical}) {
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
     queue->lock_for_fork();
   }
   resumed.lock_for_fork();
@@ -35,7 +35,7 @@ void arena::unlock_after_fork() noexcept {
     domains_[d].detached.unlock_after_fork();
   }
   resumed.unlock_after_fork();
-  for (auto* queue : {&delegated, &unaddressed, &critical}) {
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
     queue->unlock_after_fork();
   }
   sleepers_lock_.unlock();

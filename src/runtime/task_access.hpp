@@ -1,13 +1,15 @@
 /// What the runtime keeps in the reserved words of a task that belongs to the user.
 ///
 /// Layout of d1::task (64 bytes, oneTBB's): vtable, traits, six reserved words, ours:
-///   0 context, 1 isolation tag, 2 slots and home (below), 4 kind, 3 and 5 unused.
+///   0 context, 1 isolation tag, 2 slots and home (below), 4 kind; 3 and 5 link it in a shared queue.
 /// Threads: written by the thread that owns the task (spawner, then taker); a queue or deque hands it over.
 #pragma once
 
 #include <cstdint>
 
 #include <oneapi/tbb/detail/_task.h>
+
+#include "sync/shared_queue.hpp"
 
 namespace homing::scheduler {
 
@@ -64,16 +66,24 @@ struct task_accessor {
         std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U | std::uint64_t{a.home_domain} << 32U;
   }
 
+  /// sync::shared_queue's Link. The mark is a word that nobody writes by chance: a user's task comes with any.
+  static task* next(const task& t) noexcept { return reinterpret_cast<task*>(t.m_reserved[3]); }
+  static void set_next(task& t, task* next) noexcept { t.m_reserved[3] = reinterpret_cast<std::uintptr_t>(next); }
+  static bool is_linked(const task& t) noexcept { return t.m_reserved[5] == linked_mark; }
+  static void set_linked(task& t, bool linked) noexcept { t.m_reserved[5] = linked ? linked_mark : 0; }
+
   /// True for the runtime's own task that continues a suspended stack.
   static bool is_resume(const task& t) noexcept { return t.m_reserved[4] == resume_kind; }
   static void set_resume(task& t) noexcept { t.m_reserved[4] = resume_kind; }
 
  private:
   static constexpr std::uint64_t resume_kind = 0x7265;
+  static constexpr std::uint64_t linked_mark = 0xA6C3'9E51'D40B'7F28;
 };
 
 }  // namespace tbb::detail::r1
 
 namespace homing::scheduler {
 using task_access = tbb::detail::r1::task_accessor;
-}
+using task_queue = sync::shared_queue<task, task_access>;
+}  // namespace homing::scheduler

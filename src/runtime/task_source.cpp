@@ -24,7 +24,7 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
     return taken;
   }
   const isolation_tag its = task_access::isolation(*taken);
-  t.slot->tasks.push(as_item(*taken), make_tag(its, no_slot));
+  keep(t, *taken, make_tag(its, no_slot));
   t.in->new_work(its, t.domain, *t.slot);
   return nullptr;
 }
@@ -73,7 +73,7 @@ task* take_mail(thread_state& t, isolation_tag isolation, patience p) {
   return nullptr;
 }
 
-task* take_from(thread_state& t, sync::shared_queue<task>& queue) noexcept {
+task* take_from(thread_state& t, task_queue& queue) noexcept {
   task* item = queue.take();
   t.taken_from = item != nullptr ? &queue : nullptr;
   return item;
@@ -194,6 +194,10 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   return nullptr;
 }
 
+task* take_overflowed(thread_state& t, const search_scope& scope) noexcept {
+  return t.in->overflowed.take_if([&](const task& s) { return scope.fits(task_access::isolation(s)); });
+}
+
 task* take_resumed(thread_state& t) noexcept {
   if (t.in->resumed.empty()) {
     return nullptr;
@@ -277,17 +281,15 @@ task* take_own(thread_state& t, isolation_tag isolation) {
   }
 }
 
-bool has_room(thread_state& t) noexcept {
-  try {
-    t.slot->tasks.reserve_one();
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
+bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
 
 task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noexcept {
   t.taken_from = nullptr;
+  if (__builtin_expect(!t.in->overflowed.empty(), false)) {
+    if (task* found = take_overflowed(t, scope)) {
+      return found;
+    }
+  }
   if (scope.isolation != no_isolation && !has_room(t)) {
     return take_resumed(t);  // what turns out to be of another region could not be kept
   }
@@ -321,12 +323,11 @@ task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noe
 }
 
 bool put_back(thread_state& t, task& found) noexcept {
+  if (t.taken_from == nullptr) {
+    return t.slot->tasks.try_push(as_item(found), make_tag(task_access::isolation(found), no_slot));
+  }
   try {
-    if (t.taken_from != nullptr) {
-      t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
-    } else {
-      t.slot->tasks.push(as_item(found), make_tag(task_access::isolation(found), no_slot));
-    }
+    t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
     return true;
   } catch (const std::bad_alloc&) {
     return false;

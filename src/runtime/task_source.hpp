@@ -15,6 +15,13 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// A task from mailboxes, shared queues, or another thread's deque, or null after one look everywhere.
 [[nodiscard]] task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noexcept;
 
+/// Puts a task into the own deque, or to the overflowed ones where that has no room and there is no memory for more.
+inline void keep(thread_state& t, task& work, std::uint64_t tag) {
+  if (__builtin_expect(!t.slot->tasks.try_push(as_item(work), tag), false)) {
+    t.in->overflow(work);
+  }
+}
+
 /// Puts a task that the thread has just found elsewhere where others find it: it must leave. [A12] False if there is no
 /// memory for that: the thread must run it.
 [[nodiscard]] bool put_back(thread_state& t, task& found) noexcept;

@@ -17,7 +17,6 @@
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
-#include "sync/shared_queue.hpp"
 
 namespace homing::scheduler {
 
@@ -85,9 +84,9 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
   slot_id robbed = no_slot;      ///< the slot that it was stolen from
   smoothed_cost theft_cost;
-  unsigned shyness = 0;                            ///< rounds of a search before it steals as it likes
-  theft steals = theft::any;                       ///< in this round
-  sync::shared_queue<task>* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
+  unsigned shyness = 0;              ///< rounds of a search before it steals as it likes
+  theft steals = theft::any;         ///< in this round
+  task_queue* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
   std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others

@@ -176,6 +176,10 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
       t.manager = this;
       return &t;
     } catch (const std::bad_alloc&) {
+      static sync::atomic<bool> said{false};
+      if (!said.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters
+        platform::warn("cannot use worker thread %u: no memory for its record; trying again until there is", w.index);
+      }
       if (arena* a = std::exchange(w.assigned, nullptr)) {
         give_back(*a, w.domain);
       }

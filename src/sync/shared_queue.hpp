@@ -1,37 +1,45 @@
 /// Items that any thread of an arena may take: first in, first out, as pointers in a ring that grows.
 ///
-/// Not linked through the items: user code may put one task object into a queue while it is still in another place.
+/// Not linked through the items, as long as there is memory: user code may put one task object into a queue while it is
+/// still in another place. Where the ring must grow and cannot, what comes is linked, behind what is in the ring, until
+/// a later push has memory for all of it: a task that was sent must not be lost.
 ///
-/// Ownership: the queue owns neither items nor what they point to.
+/// Ownership: the queue owns neither items nor what they point to; of a linked item, the words that Link names.
 /// Threads:   all calls from any thread.
 /// Order:     first in, first out, among the items that the taker's filter accepts.
-/// Errors:    push throws std::bad_alloc if the ring must grow and cannot; the queue is then unchanged.
+/// Errors:    push throws std::bad_alloc if there is no memory and the item is linked already, in this queue or
+/// another:
+///            the queue is then unchanged.
 /// Wake-up:   not here: docs/protocols/sleep.md [S2].
 /// Source:    TBB-NUMA 4.4.3, figure 7: rules 5', 5'', 5''' (P + 1 shared queues an arena).
 #pragma once
 
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "sync/spin_lock.hpp"
 
 namespace homing::sync {
 
-template <typename T>
+/// Link: next(item) and set_next(item, next), and is_linked(item) and set_linked(item, whether), of which the last is
+/// false for an item that is in no queue.
+template <typename T, typename Link>
 class shared_queue {
  public:
   void push(T& item) {
     lock_.lock();
-    while (count_.load(relaxed) == capacity_) {
-      // Not under the lock: the allocator may block.
-      const std::size_t wanted = capacity_ == 0 ? initial_capacity : capacity_ * 2;
-      lock_.unlock();
-      auto larger = std::make_unique<T*[]>(wanted);
-      lock_.lock();
-      if (wanted > capacity_) {
-        move_into(larger, wanted);
-      }
+    if (count_.load(relaxed) - linked_ == capacity_ || linked_ > 0) {
+      make_room();
     }
-    at(count_.load(relaxed)) = &item;
+    if (linked_ == 0 && count_.load(relaxed) < capacity_) {
+      at(count_.load(relaxed)) = &item;
+    } else if (Link::is_linked(item)) {
+      lock_.unlock();
+      throw std::bad_alloc();
+    } else {
+      link_last(item);
+    }
     // relaxed: a hint for empty(); the lock publishes the item.
     count_.store(count_.load(relaxed) + 1, relaxed);
     lock_.unlock();
@@ -49,7 +57,7 @@ class shared_queue {
     }
     const scoped_spin_lock hold(lock_);
     const std::size_t count = count_.load(relaxed);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count - linked_; ++i) {
       T* item = at(i);
       if (accepts(*item)) {
         for (std::size_t k = i; k > 0; --k) {
@@ -60,7 +68,11 @@ class shared_queue {
         return item;
       }
     }
-    return nullptr;
+    T* item = linked_ > 0 ? take_linked(accepts) : nullptr;
+    if (item != nullptr) {
+      count_.store(count - 1, relaxed);
+    }
+    return item;
   }
 
   /// True if some item that `accepts` is true for is there; looks at all of them under the lock.
@@ -70,8 +82,13 @@ class shared_queue {
       return false;
     }
     const scoped_spin_lock hold(lock_);
-    for (std::size_t i = 0; i < count_.load(relaxed); ++i) {
+    for (std::size_t i = 0; i < count_.load(relaxed) - linked_; ++i) {
       if (accepts(*at(i))) {
+        return true;
+      }
+    }
+    for (T* item = first_linked_; item != nullptr; item = Link::next(*item)) {
+      if (accepts(*item)) {
         return true;
       }
     }
@@ -90,8 +107,32 @@ class shared_queue {
 
   T*& at(std::size_t i) noexcept { return ring_[(first_ + i) & (capacity_ - 1)]; }
 
+  /// Under the lock, which it gives up meanwhile: what is linked moves into the ring, which grows if it must and can.
+  [[gnu::noinline]] void make_room() noexcept {
+    for (;;) {
+      while (linked_ > 0 && count_.load(relaxed) - linked_ < capacity_) {
+        T*& end = at(count_.load(relaxed) - linked_);
+        end = take_linked([](const T&) { return true; });
+      }
+      if (linked_ == 0 && count_.load(relaxed) < capacity_) {
+        return;
+      }
+      // Not under the lock: the allocator may block.
+      const std::size_t wanted = capacity_ == 0 ? initial_capacity : capacity_ * 2;
+      lock_.unlock();
+      std::unique_ptr<T*[]> larger(new (std::nothrow) T*[wanted]);
+      lock_.lock();
+      if (larger == nullptr) {
+        return;
+      }
+      if (wanted > capacity_) {
+        move_into(larger, wanted);
+      }
+    }
+  }
+
   void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
-    for (std::size_t i = 0; i < count_.load(relaxed); ++i) {
+    for (std::size_t i = 0; i < count_.load(relaxed) - linked_; ++i) {
       larger[i] = at(i);
     }
     ring_.swap(larger);  // the caller frees the old ring
@@ -99,11 +140,50 @@ class shared_queue {
     first_ = 0;
   }
 
+  void link_last(T& item) noexcept {
+    Link::set_linked(item, true);
+    Link::set_next(item, nullptr);
+    if (last_linked_ != nullptr) {
+      Link::set_next(*last_linked_, &item);
+    } else {
+      first_linked_ = &item;
+    }
+    last_linked_ = &item;
+    ++linked_;
+  }
+
+  template <typename Filter>
+  T* take_linked(Filter&& accepts) noexcept {
+    T* before = nullptr;
+    T* item = first_linked_;
+    while (item != nullptr && !accepts(*item)) {
+      before = std::exchange(item, Link::next(*item));
+    }
+    if (item == nullptr) {
+      return nullptr;
+    }
+    T* const after = Link::next(*item);
+    if (before != nullptr) {
+      Link::set_next(*before, after);
+    } else {
+      first_linked_ = after;
+    }
+    if (last_linked_ == item) {
+      last_linked_ = before;
+    }
+    Link::set_linked(*item, false);
+    --linked_;
+    return item;
+  }
+
   alignas(cache_line_bytes) spin_lock lock_;
-  atomic<std::size_t> count_{0};
+  atomic<std::size_t> count_{0};  ///< of all
   std::size_t first_ = 0;
   std::size_t capacity_ = 0;
   std::unique_ptr<T*[]> ring_;
+  std::size_t linked_ = 0;  ///< of `count_`, those that are linked
+  T* first_linked_ = nullptr;
+  T* last_linked_ = nullptr;
 };
 
 }  // namespace homing::sync

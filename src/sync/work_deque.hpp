@@ -8,7 +8,8 @@
 /// Threads:   push, pop, reserve: the owner (whoever holds the arena slot). steal, looks_empty, any: any thread.
 /// Order:     owner LIFO, thieves FIFO, among the entries that the filter accepts. Lock-free for thieves; wait-free for
 ///            the owner but for growth.
-/// Errors:    push throws std::bad_alloc if the array must grow and cannot; the deque is then unchanged.
+/// Errors:    push throws std::bad_alloc if the array is full and cannot grow, try_push() returns false; the deque is
+///            then unchanged.
 /// Protocol:  docs/protocols/deque.md, labels [D1] to [D10].
 /// Source:    TBB-NUMA figure 5, rules 3 and 6 (owner LIFO, thieves FIFO); Arora, Blumofe, Plaxton 1998 (the idea of
 ///            two ends), with entries claimed one by one instead of by index.
@@ -16,7 +17,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <new>
+#include <utility>
 
 #include "sync/asymmetric_fence.hpp"
 #include "sync/atomic.hpp"
@@ -41,25 +43,33 @@ class work_deque {
   work_deque(const work_deque&) = delete;
   work_deque& operator=(const work_deque&) = delete;
 
+  ~work_deque() {
+    while (newest_ != nullptr) {
+      delete std::exchange(newest_, newest_->older);
+    }
+  }
+
   /// Owner only. Adds at the tail.
   void push(std::uintptr_t item, std::uint64_t tag) {
-    std::size_t at = tail_.load(relaxed);
-    if (__builtin_expect(at >= owner_capacity_, false)) {
-      at = make_room();
+    if (!try_push(item, tag)) {
+      throw std::bad_alloc();
     }
+  }
+  [[nodiscard]] bool try_push(std::uintptr_t item, std::uint64_t tag) noexcept {
+    if (__builtin_expect(tail_.load(relaxed) >= owner_capacity_, false) && !make_room()) {
+      return false;
+    }
+    const std::size_t at = tail_.load(relaxed);
     entry& e = owner_array_[at];
     // [D1] The tag is written before the item, and the item before the tail: release on each, acquired by D5 and D4.
     e.tag.store(tag, relaxed);
     e.item.store(item, release);
     tail_.store(at + 1, release);
+    return true;
   }
 
-  /// Owner only. Makes room, so that the next push cannot fail.
-  void reserve_one() {
-    if (tail_.load(relaxed) >= owner_capacity_) {
-      static_cast<void>(make_room());
-    }
-  }
+  /// Owner only. Makes room, so that the next push cannot fail; false if it cannot.
+  [[nodiscard]] bool reserve_one() noexcept { return tail_.load(relaxed) < owner_capacity_ || make_room(); }
 
   /// Owner only. Takes the youngest entry whose tag `accepts` returns true for; item 0 if there is none.
   template <typename Filter>
@@ -170,13 +180,20 @@ class work_deque {
     atomic<std::uint64_t> tag{0};
   };
   struct array {
-    explicit array(std::size_t n) : capacity(n), entries(new entry[n]) {}
     std::size_t capacity;
     std::unique_ptr<entry[]> entries;
+    array* older;
   };
 
-  /// Owner, with the array full: moves the live entries to index 0, into a larger array if more than half are live.
-  std::size_t make_room() {
+  /// Null if there is no memory.
+  static array* make_array(std::size_t capacity, array* older) noexcept {
+    std::unique_ptr<entry[]> entries(new (std::nothrow) entry[capacity]);
+    return entries == nullptr ? nullptr : new (std::nothrow) array{capacity, std::move(entries), older};
+  }
+
+  /// Owner, with the array full: moves the live entries to index 0, into a larger array if more than half are live and
+  /// there is memory. False if there is no room then either.
+  [[gnu::noinline]] bool make_room() noexcept {
     const std::size_t to = tail_.load(relaxed);
     std::size_t live = 0;
     for (std::size_t at = 0; at < to; ++at) {
@@ -185,10 +202,14 @@ class work_deque {
     entry* target = owner_array_;
     std::size_t capacity = owner_capacity_;
     if (live * 2 >= owner_capacity_) {
-      capacity = owner_capacity_ == 0 ? initial_capacity : owner_capacity_ * 2;
-      arrays_.reserve(arrays_.size() + 1);
-      arrays_.push_back(std::make_unique<array>(capacity));
-      target = arrays_.back()->entries.get();
+      array* const larger = make_array(capacity == 0 ? initial_capacity : capacity * 2, newest_);
+      if (larger != nullptr) {
+        newest_ = larger;
+        target = larger->entries.get();
+        capacity = larger->capacity;
+      } else if (live == capacity) {
+        return false;
+      }
     }
     // [D8] Each entry is claimed from its old place before it stands in its new one, so a thief that still reads the
     // old array or an old index finds null or wins the claim. head first, so that no moved entry is below it.
@@ -204,7 +225,7 @@ class work_deque {
       }
     }
     if (target != owner_array_) {
-      shared_array_.store(arrays_.back().get(), seq_cst);
+      shared_array_.store(newest_, seq_cst);
       owner_array_ = target;
       owner_capacity_ = capacity;
     }
@@ -213,7 +234,7 @@ class work_deque {
     if (head_.load(seq_cst) != 0) {
       lower_head(0);
     }
-    return kept;
+    return true;
   }
 
   /// Owner or thief: no entry at or above `at` may stay below head.
@@ -254,7 +275,7 @@ class work_deque {
   alignas(cache_line_bytes) atomic<std::size_t> tail_{0};
   entry* owner_array_ = nullptr;
   std::size_t owner_capacity_ = 0;
-  std::vector<std::unique_ptr<array>> arrays_;  // all of them: a thief may still read an old one
+  array* newest_ = nullptr;  // with all older ones: a thief may still read one
 
   alignas(cache_line_bytes) atomic<std::size_t> head_{0};
   atomic<const array*> shared_array_{nullptr};

@@ -66,9 +66,7 @@ void assert_meant(const homing::topology::machine& machine, const scheduler::are
   }
 }
 
-}  // namespace
-
-void initialize(d1::task_arena_base& user) {
+void make_arena(d1::task_arena_base& user) {
   const scheduler::thread_state& t = scheduler::arena_thread();  // the caller is attached, as oneTBB's is
   scheduler::arena_request request = task_arena_impl::request_of(user);
   request.only_domain = t.domain_of_next_arena;
@@ -78,6 +76,17 @@ void initialize(d1::task_arena_base& user) {
   auto* a = new scheduler::arena(manager, request);
   a->add_user();
   task_arena_impl::set_arena(user, a);
+}
+
+}  // namespace
+
+void initialize(d1::task_arena_base& user) {
+  try {
+    make_arena(user);
+  } catch (...) {
+    task_arena_impl::restart_initialization(user);
+    throw;
+  }
 }
 
 void terminate(d1::task_arena_base& user) {

@@ -10,8 +10,10 @@ namespace {
 
 using homing::memory::object_pool;
 
+/// The thread enters its arena here, not only when it spawns: no memory for that is told before there is a task that
+/// somebody waits for.
 inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
-  object_pool& mine = *homing::scheduler::this_thread().pool;
+  object_pool& mine = *homing::scheduler::arena_thread().pool;
   pool = &mine;
   return mine.allocate(bytes);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -63,16 +64,25 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw wrong{what};
 }
 
-/// Until it holds; the runner's time limit is for what never does.
-template <class Done>
-void await(Done&& done) {
-  while (!done()) sched_yield();
-}
-
 inline void say(const char* word, const char* what) noexcept {
   char line[300];
   const int length = std::snprintf(line, sizeof(line), "%s: %s\n", word, what);
   if (length > 0 && ::write(STDOUT_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(2);
+}
+
+/// Until it holds; the runner's time limit is for what never does. Only if all calls fail from some point on may there
+/// be nobody to bring it about: then it gives up, with status 6, and the runner asks whether the library has told why.
+template <class Done>
+void await(const char* what, Done&& done) {
+  const bool may_give_up = homing_fault_is_lasting != nullptr && homing_fault_is_lasting() != 0;
+  const auto begun = std::chrono::steady_clock::now();
+  while (!done()) {
+    sched_yield();
+    if (may_give_up && std::chrono::steady_clock::now() - begun > std::chrono::seconds(5)) {
+      say("gave up", what);
+      _exit(6);
+    }
+  }
 }
 
 /// The status, and the line that goes with it.

@@ -77,6 +77,7 @@ std::uint64_t wanted_call = 0;
 bool from_then_on = false;
 std::atomic<bool> begun{false};
 thread_local int exempt __attribute__((tls_model("initial-exec"))) = 0;
+thread_local int exempt_from_memory __attribute__((tls_model("initial-exec"))) = 0;
 thread_local const void* new_called_from __attribute__((tls_model("initial-exec"))) = nullptr;
 
 struct range {
@@ -184,7 +185,7 @@ void note_where() {
 [[gnu::noinline]] bool allocation_fails(const void* caller) {
   if (!is_set_up) set_up();
   if (new_called_from != nullptr) caller = new_called_from;
-  if (hwloc_library.has(caller) || loader.has(caller)) return false;
+  if (exempt_from_memory > 0 || hwloc_library.has(caller) || loader.has(caller)) return false;
   const bool is_ours = tbb_library.has(caller) || homing_library.has(caller);
   if (!is_ours && !begun.load(std::memory_order_relaxed)) return false;
   return fails(memory);
@@ -246,6 +247,38 @@ class in_operator_new {
 }  // namespace
 
 #define HOMING_PRELOADED extern "C" __attribute__((visibility("default")))
+
+// --- hwloc: its own allocations are exempt, with those that the C library makes for it. It does not check them all.
+struct hwloc_topology;
+namespace {
+class in_hwloc {
+ public:
+  in_hwloc() { ++exempt_from_memory; }
+  ~in_hwloc() { --exempt_from_memory; }
+  in_hwloc(const in_hwloc&) = delete;
+  in_hwloc& operator=(const in_hwloc&) = delete;
+};
+}  // namespace
+HOMING_PRELOADED int hwloc_topology_init(hwloc_topology** made) {
+  const in_hwloc scope;
+  static auto* const real = next(&hwloc_topology_init, "hwloc_topology_init");
+  return real(made);
+}
+HOMING_PRELOADED int hwloc_topology_set_synthetic(hwloc_topology* of, const char* text) {
+  const in_hwloc scope;
+  static auto* const real = next(&hwloc_topology_set_synthetic, "hwloc_topology_set_synthetic");
+  return real(of, text);
+}
+HOMING_PRELOADED int hwloc_topology_set_components(hwloc_topology* of, unsigned long flags, const char* name) {
+  const in_hwloc scope;
+  static auto* const real = next(&hwloc_topology_set_components, "hwloc_topology_set_components");
+  return real(of, flags, name);
+}
+HOMING_PRELOADED int hwloc_topology_load(hwloc_topology* of) {
+  const in_hwloc scope;
+  static auto* const real = next(&hwloc_topology_load, "hwloc_topology_load");
+  return real(of);
+}
 
 // --- for faults.hpp
 HOMING_PRELOADED void homing_fault_begin() { begun.store(true, std::memory_order_relaxed); }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -15,13 +17,26 @@ using homing::sync::acquire;
 using homing::sync::atomic;
 using homing::sync::relaxed;
 using homing::sync::release;
-using homing::sync::shared_queue;
 
 struct item {
   unsigned pusher = 0;
   unsigned number = 0;
   atomic<unsigned> taken{0};
+  item* next = nullptr;
+  bool is_linked = false;
 };
+
+struct link {
+  static item* next(const item& x) noexcept { return x.next; }
+  static void set_next(item& x, item* next) noexcept { x.next = next; }
+  static bool is_linked(const item& x) noexcept { return x.is_linked; }
+  static void set_linked(item& x, bool linked) noexcept { x.is_linked = linked; }
+};
+
+template <typename T>
+using shared_queue = homing::sync::shared_queue<T, link>;
+
+bool memory_is_out = false;  // for arrays, nothrow: the ring
 
 TEST(shared_queue, first_in_first_out_while_the_ring_wraps_and_grows) {
   shared_queue<item> queue;
@@ -81,6 +96,43 @@ TEST(shared_queue, one_item_may_be_in_twice) {
   EXPECT_EQ(queue.take(), nullptr);
 }
 
+TEST(shared_queue, without_memory_for_a_larger_ring_items_are_linked_in_order_and_move_into_it_later) {
+  for (unsigned start = 0; start < 20; ++start) {  // with the ring's start at every place, and before there is one
+    shared_queue<item> queue;
+    std::vector<item> items(100);
+    std::size_t taken = 0;
+    for (unsigned i = 0; i < start; ++i) {
+      queue.push(items[i]);
+      ASSERT_EQ(queue.take(), &items[taken++]);
+    }
+    memory_is_out = true;
+    for (unsigned i = start; i < 60; ++i) {
+      items[i].number = i;
+      queue.push(items[i]);
+    }
+    EXPECT_THROW(queue.push(items[59]), std::bad_alloc) << "linked twice";
+    const auto is_50 = [](const item& x) { return x.number == 50; };
+    EXPECT_TRUE(queue.has_if(is_50));
+    EXPECT_EQ(queue.take_if(is_50), &items[50]);
+    EXPECT_FALSE(queue.has_if(is_50));
+    while (taken < 40) {
+      ASSERT_EQ(queue.take(), &items[taken++]);
+    }
+    queue.push(items[60]);
+    memory_is_out = false;
+    for (unsigned i = 61; i < 100; ++i) {
+      queue.push(items[i]);
+    }
+    for (; taken < 100; ++taken) {
+      if (taken != 50) {
+        ASSERT_EQ(queue.take(), &items[taken]);
+      }
+    }
+    EXPECT_TRUE(queue.empty());
+    EXPECT_EQ(queue.take(), nullptr);
+  }
+}
+
 TEST(shared_queue, each_item_reaches_exactly_one_taker_in_the_order_of_its_pusher) {
   constexpr unsigned side = 8;
   constexpr unsigned each = 20'000;
@@ -130,3 +182,8 @@ TEST(shared_queue, each_item_reaches_exactly_one_taker_in_the_order_of_its_pushe
 }
 
 }  // namespace
+
+// The ring's allocation, and nobody else's here.
+void* operator new[](std::size_t bytes, const std::nothrow_t& /*unused*/) noexcept {
+  return memory_is_out ? nullptr : std::malloc(bytes);
+}

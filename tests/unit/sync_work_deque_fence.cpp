@@ -78,7 +78,7 @@ TEST(work_deque_fence, what_a_full_array_moves_is_found) {
   while (pushed < pushes && budget.left()) {
     deque.push(++pushed, 0);
     homing::testing::dawdle(pushed / 64 % 8);
-    deque.reserve_one();
+    ASSERT_TRUE(deque.reserve_one());
     homing::testing::await_spinning("a thief's look at an entry that was moved",
                                     [&] { return thief.taken() == pushed; });
   }

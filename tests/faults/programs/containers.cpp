@@ -71,7 +71,7 @@ void blocking_queue() {
   };
   {
     const faults::helper<std::function<void()>> popper(pop);
-    faults::await([&] {
+    faults::await("the end of a blocked pop", [&] {
       queue.abort();
       return aborted.load() || short_of_memory.load();
     });

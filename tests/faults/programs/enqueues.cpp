@@ -24,7 +24,7 @@ void all_run(Send&& send) {
       trouble = std::current_exception();
     }
   }
-  faults::await([&] { return ran >= taken; });
+  faults::await("the enqueued tasks", [&] { return ran >= taken; });
   if (trouble != nullptr) std::rethrow_exception(trouble);
   faults::require(ran == 60, "an enqueued task ran twice");
 }

@@ -25,7 +25,8 @@ void beside_loops() {
     tbb::task_arena arena(2, 0);
     std::atomic<bool> ran{false};
     arena.enqueue([&] { ran = true; });
-    faults::await([&] { return ran.load(); });  // one thread for it, even if all are leased
+    faults::await("an enqueued task beside leases",
+                  [&] { return ran.load(); });  // one thread for it, even if all are leased
   }
   some.end();
   faults::require(some.threads() == 1, "an ended lease has more than the caller");
