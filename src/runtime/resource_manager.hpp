@@ -159,6 +159,7 @@ class resource_manager {
     int promised = 0;      ///< by the last allotment to all arenas together
     int left = 0;          ///< while an allotment goes on: not given yet
     int dealt = 0;         ///< what `left` began with; below 0 if the limit fell under the leases
+    int spare = 0;         ///< so many more may come from elsewhere: `left` may fall so far below 0
   };
 
   static void* worker_entry(void* argument);
@@ -222,6 +223,7 @@ class resource_manager {
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
   crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
+  [[nodiscard]] int spare_places(unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept;
   void keep_workers(portion& p, pool_of_workers& pool) noexcept;
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) noexcept;
