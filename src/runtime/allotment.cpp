@@ -18,6 +18,7 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 }  // namespace
 
 bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
+  look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
   const bool was_listed = announce(a);
@@ -69,6 +70,7 @@ void resource_manager::unlist(arena& a) noexcept {
 }
 
 void resource_manager::demand_changed() noexcept {
+  look_at_machine(look_of_others_ns);
   // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
   // at dirty_ after its unlock. seq_cst, all four: dirty_ before the try, unlock before the look.
   dirty_.store(true, sync::seq_cst);
@@ -246,7 +248,7 @@ int resource_manager::spare_places(unsigned domain) const noexcept {
     return 0;  // its arenas get workers of other domains [A12]
   }
   const int places =
-      std::max(planned + (domain == first_domain_ ? 1 : 0), static_cast<int>(machine_.domains()[domain].cpus.size()));
+      std::max(planned + (domain == first_domain_ ? 1 : 0), static_cast<int>(domains_[domain].usable.cpus));
   return std::max(0, places - planned - static_cast<int>(leases_.leased()[domain]));
 }
 
