@@ -18,6 +18,7 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 }  // namespace
 
 bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
+  look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
   const bool was_listed = announce(a);
@@ -69,6 +70,7 @@ void resource_manager::unlist(arena& a) noexcept {
 }
 
 void resource_manager::demand_changed() noexcept {
+  look_at_machine(look_of_others_ns);
   // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
   // at dirty_ after its unlock. seq_cst, all four: dirty_ before the try, unlock before the look.
   dirty_.store(true, sync::seq_cst);
@@ -134,6 +136,7 @@ void resource_manager::allot() noexcept {
     // Below 0: the limit fell under the leases. [A13]
     state.dealt = state.planned - (pool.only_mandatory ? 0 : static_cast<int>(leases_.leased()[d]));
     state.left = state.dealt;
+    state.spare = spare_places(d);
   }
   unsigned crowded = level_count;
   for (unsigned level = 0; level < level_count; ++level) {
@@ -237,6 +240,18 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level, 
   return crowded ? crowd::yes : crowd::no;
 }
 
+// [A17] One worker fewer than CPUs is dealt, and under a low limit some domains get few; yet an arena of one domain is
+// to be filled by workers alone. They move there, to its CPUs; how many there are in all stays as it is.
+int resource_manager::spare_places(unsigned domain) const noexcept {
+  const int planned = domains_[domain].planned;
+  if (planned == 0) {
+    return 0;  // its arenas get workers of other domains [A12]
+  }
+  const int places =
+      std::max(planned + (domain == first_domain_ ? 1 : 0), static_cast<int>(domains_[domain].usable.cpus));
+  return std::max(0, places - planned - static_cast<int>(leases_.leased()[domain]));
+}
+
 void resource_manager::hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept {
   ++p.of->domains_[domain].share;
   --domains_[domain].left;
@@ -250,7 +265,8 @@ void resource_manager::keep_workers(portion& p, pool_of_workers& pool) noexcept 
   p.wanted = std::min(p.wanted, static_cast<unsigned>(std::max(1, p.of->workers_.load(sync::relaxed))));
   for (unsigned d = 0; d < domain_count_; ++d) {
     const int there = p.of->domains_[d].active.load(sync::relaxed);
-    while (p.of->domains_[d].share < there && p.given < p.wanted && pool.left != 0 && domains_[d].left > 0) {
+    while (p.of->domains_[d].share < there && p.given < p.wanted && pool.left != 0 &&
+           domains_[d].left > -domains_[d].spare) {
       hand_out(p, d, pool);
     }
   }
@@ -282,6 +298,11 @@ void resource_manager::give(portion& p, std::uint64_t count, pool_of_workers& po
         }
       }
       best = static_cast<int>(d);
+    }
+    for (unsigned d = 0; d < domain_count_ && best < 0; ++d) {
+      if (cpus[d] != 0 && !p.homeless && domains_[d].left > -domains_[d].spare) {
+        best = static_cast<int>(d);
+      }
     }
     if (best < 0) {
       return;  // its domains have no more workers

@@ -31,6 +31,9 @@ bool smaller_wins(std::size_t parameter) noexcept { return parameter == global_c
 std::size_t default_of(std::size_t parameter) {
   switch (parameter) {
     case global_control::max_allowed_parallelism:
+      if (const resource_manager* manager = resource_manager::current_or_null()) {
+        return manager->default_concurrency();  // the machine may have changed [A19]
+      }
       return topology::process_machine().default_concurrency();
     case global_control::thread_stack_size:
       return default_stack_bytes;

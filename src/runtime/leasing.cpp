@@ -14,7 +14,7 @@ worker_supply resource_manager::supply() const {
   worker_supply result{domain_counts(domain_count_, 0), domain_counts(domain_count_, 0),
                        domain_counts(domain_count_, 0)};
   for (unsigned d = 0; d < domain_count_; ++d) {
-    result.cpus[d] = static_cast<std::uint32_t>(machine_.domains()[d].cpus.size());
+    result.cpus[d] = domains_[d].usable.cpus;
   }
   for (unsigned d = 0; d < domain_count_ && allowed_workers_.load(sync::relaxed) != 0; ++d) {
     result.allowed[d] = static_cast<std::uint32_t>(domains_[d].planned);

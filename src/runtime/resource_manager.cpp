@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/clock.hpp"
 #include "platform/env.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
@@ -58,7 +59,7 @@ resource_manager::resource_manager()
     : machine_(topology::process_machine()),
       domain_count_(static_cast<unsigned>(machine_.domains().size())),
       default_concurrency_(machine_.default_concurrency()),
-      search_budget_(search_budget_for(default_concurrency_)),
+      search_budget_(search_budget_for(machine_.default_concurrency())),
       steal_(platform::env_choice<steal_policy>(
           "HOMING_STEAL",
           {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},
@@ -68,9 +69,14 @@ resource_manager::resource_manager()
       pins_masters_(platform::env_flag("HOMING_PIN_MASTERS", false)),
       domains_(std::make_unique<domain_state[]>(domain_count_)),
       leases_(domain_count_) {
-  for (const topology::domain& d : machine_.domains()) {
-    has_l3_groups_ = has_l3_groups_ || d.l3_groups.size() > 1;
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    const topology::domain& described = machine_.domains()[d];
+    has_l3_groups_ = has_l3_groups_ || described.l3_groups.size() > 1;
+    domains_[d].usable = {static_cast<unsigned>(described.cpus.size()), described.binding};
+    usable_ |= described.binding;
   }
+  first_thread_ = usable_;
+  looked_ns_.store(platform::monotonic_ns(), sync::relaxed);
   first_domain_ = present_domain();
   obey_limit();
 }
@@ -113,8 +119,8 @@ std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) no
     const topology::domain& domain = machine_.domains()[d];
     platform::cpu_set common = mask;
     common &= domain.binding;
-    if (common.empty() && !mask.empty()) {
-      continue;  // its user has bound it elsewhere
+    if ((common.empty() && !mask.empty()) || domains_[d].usable.cpus == 0) {
+      continue;  // its user has bound it elsewhere; or the domain has gone [A19]
     }
     if (best >= 0) {
       const auto b = static_cast<unsigned>(best);
@@ -169,7 +175,7 @@ void resource_manager::deal() noexcept {
   for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
     unsigned best = 0;
     for (unsigned d = 1; d < domain_count_; ++d) {
-      if (next(d) * machine_.domains()[best].cpus.size() < next(best) * machine_.domains()[d].cpus.size()) {
+      if (next(d) * domains_[best].usable.cpus < next(best) * domains_[d].usable.cpus) {
         best = d;
       }
     }

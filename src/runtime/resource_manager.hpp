@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/id_set.hpp"
+#include "platform/cpu_set.hpp"
 #include "runtime/lease_book.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/thread_state.hpp"
@@ -44,8 +44,12 @@ struct worker {
   sync::parker parker;
   arena* assigned = nullptr;  ///< written by the waker before unpark(); carries a reference and a search mark
   worker* next_idle = nullptr;
-  bool idle = false;            ///< guarded by the domain's idle lock
-  worker* next_made = nullptr;  ///< guarded by the manager's lock
+  bool idle = false;                 ///< guarded by the domain's idle lock
+  sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
+  // Guarded by the manager's lock:
+  worker* next_made = nullptr;
+  unsigned bound_to = 0;   ///< the domain whose CPUs it has
+  platform::cpu_set seen;  ///< its mask when it was set or looked at last; empty: never
   pthread_t thread{};
 };
 
@@ -65,7 +69,8 @@ class resource_manager {
   [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
   /// HOMING_PIN_MASTERS.
   [[nodiscard]] bool pins_masters() const noexcept { return pins_masters_; }
-  [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_; }
+  /// One thread a CPU that can be had now. [A19]
+  [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_.load(sync::relaxed); }
   /// How long a thread looks for work before it sleeps.
   [[nodiscard]] std::chrono::nanoseconds search_budget() const noexcept { return search_budget_; }
 
@@ -124,6 +129,19 @@ class resource_manager {
   /// True while some arena has more workers of some domain than it is allotted.
   [[nodiscard]] std::optional<bool> is_crowded(std::uint64_t number) noexcept;
 
+  // The machine while it runs, machine_watch.cpp. [A19]
+  /// Follows what has changed of the process's mask, cpuset and quota, unless somebody looked so short a time ago.
+  void look_at_machine(std::int64_t not_within_ns) noexcept;
+  static constexpr std::int64_t look_of_workers_ns = 250'000'000;  ///< between two, by workers, who have the time
+  static constexpr std::int64_t look_of_others_ns = 500'000'000;
+  /// What can be used of a domain now; without CPUs it has gone.
+  struct usable_part {
+    unsigned cpus = 0;
+    platform::cpu_set binding{};
+  };
+  /// From now on: one part a domain, of which some has CPUs, and so many threads by default.
+  void machine_is_now(std::vector<usable_part> parts, unsigned concurrency) noexcept;
+
   /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
   void stop_workers() noexcept;
 
@@ -153,12 +171,14 @@ class resource_manager {
     worker* first_idle = nullptr;
     sync::atomic<int> idle{0};
     // Guarded by lock_:
+    usable_part usable{};
     unsigned masters = 0;  ///< that are pinned to it
     int planned = 0;       ///< of the workers that may be made, how many are dealt to this domain
     int made = 0;          ///< workers that are here now
     int promised = 0;      ///< by the last allotment to all arenas together
     int left = 0;          ///< while an allotment goes on: not given yet
     int dealt = 0;         ///< what `left` began with; below 0 if the limit fell under the leases
+    int spare = 0;         ///< so many more may come from elsewhere: `left` may fall so far below 0
   };
 
   static void* worker_entry(void* argument);
@@ -181,6 +201,10 @@ class resource_manager {
   void note_refusal(int error) noexcept;
   [[gnu::noinline]] bool look_at_refusal() noexcept;
   void call_for_all() noexcept;
+  void bind_worker(worker& w) noexcept;
+  void follow_machine();
+  [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
+  [[nodiscard]] std::vector<usable_part> parts_of(const platform::cpu_set& cpus) const;
   void deal() noexcept;
   [[nodiscard]] unsigned present_domain() noexcept;
   void allot_to_all() noexcept;
@@ -222,6 +246,7 @@ class resource_manager {
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
   crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
+  [[nodiscard]] int spare_places(unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept;
   void keep_workers(portion& p, pool_of_workers& pool) noexcept;
   void give(portion& p, std::uint64_t count, pool_of_workers& pool) noexcept;
@@ -236,14 +261,17 @@ class resource_manager {
 
   const topology::machine& machine_;
   const unsigned domain_count_;
-  const unsigned default_concurrency_;
+  sync::atomic<unsigned> default_concurrency_;
   const std::chrono::nanoseconds search_budget_;
   const steal_policy steal_;
   const idle_rule mailbox_idle_;
   const bool pins_masters_;
   bool has_l3_groups_ = false;
   std::unique_ptr<domain_state[]> domains_;
-  unsigned first_domain_ = 0;  ///< in which the application's first thread counts; guarded by lock_
+  sync::atomic<std::int64_t> looked_ns_{0};  ///< when somebody looked at the machine last
+  platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
+  platform::cpu_set first_thread_;           ///< its mask when it was looked at last; guarded by lock_
+  unsigned first_domain_ = 0;                ///< in which the application's first thread counts; guarded by lock_
 
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_

@@ -1,12 +1,12 @@
 /// The manager's threads: how one is made, woken, sent to an arena, and put to sleep.
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
-#include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
@@ -138,29 +138,17 @@ void* resource_manager::worker_entry(void* argument) {
   return nullptr;
 }
 
-namespace {
-
-void bind_worker(const topology::domain& home) {
-  static sync::atomic<bool> said{false};
-  const int refused = platform::restrict_to(0, home.binding);
-  if (refused != 0 && !said.exchange(true, sync::relaxed)) {
-    platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
-                   std::strerror(refused));
-  }
-}
-
-}  // namespace
-
 void resource_manager::worker_main(worker& w) {
   char name[16];
   std::snprintf(name, sizeof name, "homing-%u", w.index);
   pthread_setname_np(pthread_self(), name);
+  w.thread_id.store(::gettid(), sync::relaxed);
   w.parker.park();  // until its maker has assigned it
   thread_state* t = register_worker(w);
   while (arena* a = t != nullptr ? next_assignment(w) : nullptr) {
     if (t->domain != w.domain) {  // it has moved [A17]
       t->move_to_domain(w.domain, domain_count_);
-      bind_worker(machine_.domains()[w.domain]);
+      bind_worker(w);
     }
     work_in_arena(*t, *a);
   }
@@ -171,7 +159,7 @@ void resource_manager::worker_main(worker& w) {
 thread_state* resource_manager::register_worker(worker& w) noexcept {
   for (std::int64_t wait_ns = 1'000'000;; wait_ns = std::min<std::int64_t>(2 * wait_ns, 100'000'000)) {
     try {
-      bind_worker(machine_.domains()[w.domain]);
+      bind_worker(w);
       thread_state& t = make_this_thread(thread_kind::worker, w.domain);
       t.manager = this;
       return &t;
@@ -241,6 +229,7 @@ arena* resource_manager::next_assignment(worker& w) {
     if (stopping_.load(sync::seq_cst)) {
       return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
     }
+    look_at_machine(look_of_workers_ns);
     const unsigned here = w.domain;  // while it is on the list its waker may move it [A17]
     if (arena* a = find_work(here)) {
       return a;

@@ -173,6 +173,47 @@ TEST(allotment, a_node_restricts_an_arena_to_its_domain) {
   });
 }
 
+/// One worker fewer than CPUs is dealt: without one that moves, the first node's two slots would have one.
+TEST(allotment, an_arena_of_one_node_is_filled_by_workers_alone) {
+  in_own_process(four_by_two, [] {
+    for (int round = 0; round < 20; ++round) {
+      for (int node = 0; node < 4; ++node) {
+        held_arena alone(on_node(node), 0U);
+        alone.add(2);
+        alone.await_all();
+        counts both(4, 0);
+        both[static_cast<std::size_t>(node)] = 2;
+        alone.expect(both);
+        EXPECT_LE(homing::testing::worker_threads().size(), 7U);
+      }
+      const busy_arena everywhere(8, 1U);  // the one that moved is missed where it came from, and goes back
+      everywhere.expect_total(7);
+    }
+  });
+}
+
+TEST(allotment, arenas_of_one_node_each_never_have_more_workers_than_are_allowed) {
+  in_own_process(four_by_two, [] {
+    for (const std::size_t allowed : {8U, 5U, 4U}) {
+      const auto limit = threads(allowed);
+      const busy_arena first(on_node(0), 0U);
+      const busy_arena second(on_node(1), 0U);
+      const busy_arena third(on_node(2), 0U);
+      const busy_arena fourth(on_node(3), 0U);
+      const auto total = [&] {
+        int sum = 0;
+        for (const busy_arena* a : {&first, &second, &third, &fourth}) {
+          const counts c = a->allotted();
+          sum += std::accumulate(c.begin(), c.end(), 0);
+        }
+        return sum;
+      };
+      EXPECT_TRUE(comes_true([&] { return total() == static_cast<int>(allowed) - 1; })) << total();
+    }
+    EXPECT_LE(homing::testing::worker_threads().size(), 7U);
+  });
+}
+
 TEST(allotment, node_ids_are_the_systems_not_dense) {
   in_own_process(on_machine(fixture_path("unequal")), [] {
     const auto limit = threads(8);

@@ -38,7 +38,7 @@ TEST(finalize, from_several_threads_while_arenas_are_left_with_work) {
   in_own_process(two_by_two, [] {
     const auto limit = threads(4);
     sync::atomic<int> to_do{0};
-    for (int round = 0; round < 300; ++round) {
+    for (int round = 0; round < 100; ++round) {
       sync::atomic<int> ended{0};
       std::vector<std::jthread> users;
       for (int u = 0; u < 6; ++u) {

@@ -54,6 +54,9 @@ void* take_or_throw(std::size_t size, std::size_t alignment) {
   return taken;
 }
 
+// Not inline: the compiler would see free() meet new.
+[[gnu::noinline]] void give_back(void* p) noexcept { std::free(p); }
+
 /// Refuses in its scope: so many of 256 requests.
 class short_of_memory {
  public:
@@ -77,14 +80,14 @@ void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return 
 void* operator new(std::size_t size, std::align_val_t a, const std::nothrow_t&) noexcept {
   return take(size, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { give_back(p); }
+void operator delete[](void* p) noexcept { give_back(p); }
+void operator delete(void* p, std::size_t) noexcept { give_back(p); }
+void operator delete[](void* p, std::size_t) noexcept { give_back(p); }
+void operator delete(void* p, std::align_val_t) noexcept { give_back(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { give_back(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { give_back(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { give_back(p); }
 
 namespace {
 

@@ -134,7 +134,7 @@ TEST(threads_refused, where_no_thread_can_be_made_finalize_does_what_is_left) {
 TEST(threads_refused, no_task_is_lost_while_every_other_thread_is_refused) {
   in_own_process(four_by_two, [] {
     refuses_every_other.store(true, sync::relaxed);
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < 40; ++round) {
       const auto limit = threads(2 + static_cast<std::size_t>(round % 8));
       tbb::task_scheduler_handle handle{tbb::attach{}};
       std::vector<std::jthread> users;
