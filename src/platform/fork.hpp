@@ -1,4 +1,4 @@
-/// Locks that are held over a fork, so that the child finds what they guard whole and none of them taken.
+/// [A21] Locks that are held over a fork, so that the child finds what they guard whole and none of them taken.
 ///
 /// Each part of the library says what it holds, and in which layer it is. All are taken from the highest layer down, as
 /// code takes them that holds several, and released from the lowest up. Within a layer, the order is any.
