@@ -44,16 +44,19 @@ TEST(fork, a_resource_that_others_use_serves_the_child) {
   SKIP_UNDER_TSAN();
   homing::domain_resource resource(static_cast<homing::domain_index>(0));
   std::atomic<bool> over{false};
-  std::thread other([&] {
+  const auto allocate_often = [&] {
     while (!over) {
-      use(resource);
+      resource.deallocate(resource.allocate(16), 16);
     }
-  });
+  };
+  std::thread one(allocate_often);
+  std::thread two(allocate_often);
   for (unsigned round = 0; round < 300; ++round) {
     ASSERT_TRUE(child_can([&] { return use(resource); })) << "in round " << round;
   }
   over = true;
-  other.join();
+  one.join();
+  two.join();
 }
 
 TEST(fork, the_machine_is_there_while_others_read_it_anew) {
