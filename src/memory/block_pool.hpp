@@ -18,6 +18,7 @@
 
 #include "memory/new_pages.hpp"
 #include "memory/size_classes.hpp"
+#include "platform/fork.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::memory {
@@ -93,7 +94,7 @@ class block_pool {
   const new_pages& pages_;
   memory_budget& budget_;
 
-  mutable std::mutex lock_;               // of all below, and of the heads of regions and large blocks
+  mutable platform::object_mutex lock_;   // of all below, and of the heads of regions and large blocks
   unit* partial_[size_class_count] = {};  // units with a free block, by class
   region* open_ = nullptr;                // regions with a free unit
   region* full_ = nullptr;                // the others

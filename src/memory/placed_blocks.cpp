@@ -13,6 +13,7 @@
 #include "memory/pool_set.hpp"
 #include "platform/address_space.hpp"
 #include "platform/env.hpp"
+#include "platform/fork.hpp"
 #include "platform/page_calls.hpp"
 
 namespace homing::detail {
@@ -29,7 +30,7 @@ struct placed_blocks::state {
 
   const memory_options options;
   memory::memory_budget budget;
-  mutable std::mutex lock;  // of all below
+  mutable platform::object_mutex lock;  // of all below
   std::unordered_map<void*, block> blocks;
   std::size_t live_bytes = 0;
   std::size_t unplaced_bytes = 0;

@@ -38,4 +38,36 @@ fork_part::fork_part(fork_layer l, function b, function p, function c) noexcept
   *link = this;
 }
 
+namespace {
+
+std::mutex all_objects;
+object_mutex* newest = nullptr;  // under all_objects
+
+}  // namespace
+
+const fork_part object_mutex::over_fork_(fork_layer::objects, lock_all, unlock_all, unlock_all);
+
+void object_mutex::lock_all() {
+  all_objects.lock();
+  for (object_mutex* m = newest; m != nullptr; m = m->next_) m->lock();
+}
+
+void object_mutex::unlock_all() {
+  for (object_mutex* m = newest; m != nullptr; m = m->next_) m->unlock();
+  all_objects.unlock();
+}
+
+object_mutex::object_mutex() noexcept {
+  const std::lock_guard hold(all_objects);
+  next_ = newest;
+  if (newest != nullptr) newest->previous_ = this;
+  newest = this;
+}
+
+object_mutex::~object_mutex() {
+  const std::lock_guard hold(all_objects);
+  (previous_ != nullptr ? previous_->next_ : newest) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
 }  // namespace homing::platform

@@ -250,7 +250,7 @@ class arena {
   // those that are suspended.
   void lock_for_fork() noexcept;
   void unlock_after_fork() noexcept;
-  void forget_all_but(const thread_state* forker) noexcept;
+  void forget_all_but(const thread_state& forker) noexcept;
 
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr unsigned no_home = ~0U;

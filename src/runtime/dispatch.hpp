@@ -35,7 +35,26 @@ class attachment {
   attachment* outer_stay_;
   dispatcher* outer_base_ = nullptr;  ///< of the slot, if an outer stay holds it
   friend slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
+  template <typename Call>
+  friend void for_each_arena_of(const thread_state& t, Call&& call);
 };
+
+/// Once for each arena that the thread is in.
+template <typename Call>
+void for_each_arena_of(const thread_state& t, Call&& call) {
+  if (t.in != nullptr) {
+    call(*t.in);
+  }
+  for (const attachment* stay = t.stay; stay != nullptr; stay = stay->outer_stay_) {
+    bool seen = stay->outer_arena_ == nullptr || stay->outer_arena_ == t.in;
+    for (const attachment* inner = t.stay; inner != stay; inner = inner->outer_stay_) {
+      seen = seen || inner->outer_arena_ == stay->outer_arena_;
+    }
+    if (!seen) {
+      call(*stay->outer_arena_);
+    }
+  }
+}
 
 /// The slot that the thread holds in `a` from further up its stack, or no_slot.
 [[nodiscard]] slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;

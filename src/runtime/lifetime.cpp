@@ -5,6 +5,7 @@
 #include "runtime/context.hpp"
 #include "runtime/control_access.hpp"
 #include "runtime/coroutine.hpp"
+#include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
 #include "runtime/thread_state.hpp"
 #include "runtime/wait_table.hpp"
@@ -13,7 +14,7 @@ namespace homing::scheduler {
 
 // A fork copies the calling thread only. Every lock that the child may use is held over it, in the order in which code
 // takes several; what belongs to other threads (arenas, workers) is left behind in the child, and made anew when first
-// used. A child may fork in the middle of anything: docs/protocols/arena.md, "In the child of a fork".
+// used. [A21]
 
 void arena::lock_for_fork() noexcept {
   sleepers_lock_.lock();
@@ -41,8 +42,9 @@ void arena::unlock_after_fork() noexcept {
   sleepers_lock_.unlock();
 }
 
-void arena::forget_all_but(const thread_state* forker) noexcept {
-  const bool works = forker != nullptr && forker->kind == thread_kind::worker && forker->last_arena == this;
+void arena::forget_all_but(const thread_state& forker) noexcept {
+  const bool works = forker.kind == thread_kind::worker && forker.last_arena == this;
+  observers.go_on_after_fork();
   first_slot_waiter_ = nullptr;
   slot_waiters_.store(0, sync::relaxed);
   for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
@@ -58,7 +60,7 @@ void arena::forget_all_but(const thread_state* forker) noexcept {
   workers_.store(works ? 1 : 0, sync::relaxed);
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].searchers.store(0, sync::relaxed);
-    domains_[d].active.store(works && forker->domain == d ? 1 : 0, sync::relaxed);
+    domains_[d].active.store(works && forker.domain == d ? 1 : 0, sync::relaxed);
   }
 }
 
@@ -67,38 +69,25 @@ void resource_manager::lock_for_fork() noexcept {
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].lock.lock();
   }
-  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    a->lock_for_fork();
-  }
-}
-
-void resource_manager::unlock_all_but_own() noexcept {
-  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    a->unlock_after_fork();
-  }
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].lock.unlock();
-  }
 }
 
 void resource_manager::unlock_in_parent() noexcept {
-  unlock_all_but_own();
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].lock.unlock();
+  }
   unlock();
 }
 
-void resource_manager::unlock_in_child(const thread_state* forker) noexcept {
-  for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-    a->forget_all_but(forker);
-  }
+void resource_manager::unlock_in_child() noexcept {
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].first_idle = nullptr;
     domains_[d].idle.store(0, sync::relaxed);
+    domains_[d].lock.unlock();
   }
   stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);
   dirty_.store(false, sync::relaxed);
-  unlock_all_but_own();
   lock_.unlock();
 }
 
@@ -113,6 +102,9 @@ void before_fork() {
   if (locked_manager != nullptr) {
     locked_manager->lock_for_fork();
   }
+  if (const thread_state* t = this_thread_or_null) {
+    for_each_arena_of(*t, [](arena& a) { a.lock_for_fork(); });
+  }
   lock_records_for_fork();
   lock_contexts_for_fork();
   waiting_threads.lock_all();
@@ -124,6 +116,9 @@ void after_fork_in_parent() {
   waiting_threads.unlock_all();
   unlock_contexts_after_fork();
   unlock_records_after_fork();
+  if (const thread_state* t = this_thread_or_null) {
+    for_each_arena_of(*t, [](arena& a) { a.unlock_after_fork(); });
+  }
   resource_manager* const manager = locked_manager;  // another thread may fork as soon as creation is free
   if (manager != nullptr) {
     manager->unlock_in_parent();
@@ -141,8 +136,15 @@ void after_fork_in_child() {
   unlock_contexts_in_child(in_task ? t->running->ed.context : nullptr, t != nullptr ? t->contexts : nullptr);
   unlock_records_after_fork();
   keep_only_this_record_after_fork();
+  observer_list::begin_anew_after_fork();
+  if (t != nullptr) {
+    for_each_arena_of(*t, [t](arena& a) {
+      a.forget_all_but(*t);
+      a.unlock_after_fork();
+    });
+  }
   if (locked_manager != nullptr) {
-    locked_manager->unlock_in_child(t);
+    locked_manager->unlock_in_child();
   }
   unlock_controls_after_fork();
   resource_manager::unlock_creation_after_fork();

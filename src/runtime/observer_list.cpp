@@ -12,6 +12,9 @@ namespace {
 /// The observer whose callback this thread runs, if any: it may switch itself off from there.
 thread_local const observer_list::observer* in_callback_of = nullptr;
 
+/// Forks that this process has come out of. Written while there is one thread.
+unsigned forks_so_far = 0;
+
 }  // namespace
 }  // namespace homing::scheduler
 
@@ -23,11 +26,12 @@ class observer_proxy {
   using shared_state = homing::scheduler::observer_list::shared_state;
 
   observer_proxy(d1::task_scheduler_observer& o, std::shared_ptr<shared_state> s, std::uint64_t n)
-      : observer(o), state(std::move(s)), number(n) {}
+      : observer(o), state(std::move(s)), number(n), forks(state->forks) {}
 
   d1::task_scheduler_observer& observer;
   std::shared_ptr<shared_state> state;
   std::uint64_t number;
+  unsigned forks;  ///< of its list, when it was activated
 
   static std::atomic<observer_proxy*>& of(d1::task_scheduler_observer& o) noexcept { return o.my_proxy; }
   static std::atomic<std::intptr_t>& busy(d1::task_scheduler_observer& o) noexcept { return o.my_busy_count; }
@@ -39,7 +43,10 @@ namespace homing::scheduler {
 
 using proxy = tbb::detail::r1::observer_proxy;
 
-observer_list::observer_list() : state_(std::make_shared<shared_state>()) {}
+observer_list::observer_list() : state_(std::make_shared<shared_state>()) { state_->forks = forks_so_far; }
+
+void observer_list::go_on_after_fork() noexcept { state_->forks = forks_so_far; }
+void observer_list::begin_anew_after_fork() noexcept { ++forks_so_far; }
 
 observer_list::~observer_list() {
   const std::lock_guard hold(state_->lock);
@@ -72,12 +79,15 @@ bool observer_list::activate(observer& o) {
 void observer_list::deactivate(observer& o) {
   // An exchange, so that of several threads that switch it off one frees the proxy. acquire: the proxy's fields.
   const std::unique_ptr<proxy> p(proxy::of(o).exchange(nullptr, sync::acq_rel));
-  if (p == nullptr) {
-    return;
+  if (p == nullptr || p->state->forks != forks_so_far) {
+    return;  // a list of before a fork: whoever held its lock, or was in a callback, does not exist here
   }
   {
     const std::lock_guard hold(p->state->lock);
     std::erase(p->state->active, p.get());
+  }
+  if (p->forks != forks_so_far) {
+    return;  // it has only been this thread's since
   }
   const std::intptr_t own = in_callback_of == &o ? 1 : 0;
   // acquire: what the last callback did is over.

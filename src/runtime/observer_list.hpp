@@ -48,15 +48,18 @@ class observer_list {
   /// Calls on_scheduler_exit of all that `greeted` includes.
   void take_leave(number greeted, bool is_worker);
 
-  /// Over a fork.
+  // Over a fork. In the child, lists of before are left behind, but for those that go on; nobody is in a callback.
   void lock_for_fork() noexcept { state_->lock.lock(); }
   void unlock_after_fork() noexcept { state_->lock.unlock(); }
+  void go_on_after_fork() noexcept;
+  static void begin_anew_after_fork() noexcept;
 
   /// Shared with the proxies: an observer may be switched off after its arena is gone.
   struct shared_state {
     std::mutex lock;
     std::vector<tbb::detail::r1::observer_proxy*> active;  // by number
     sync::atomic<number> newest{0};
+    unsigned forks;  ///< that this process has come out of, when the list was made or went on
   };
 
  private:

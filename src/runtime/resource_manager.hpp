@@ -154,13 +154,13 @@ class resource_manager {
 
   [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
 
-  // Around a fork, lifetime.cpp: the manager's locks and its arenas' are held, so that the child's copy of what they
-  // guard is whole. There, no worker is left: `forker`, if not null, goes on alone in the arenas that it is in.
+  // Around a fork, lifetime.cpp: the locks are held, so that the child's copy of what they guard is whole. There, no
+  // worker is left, and none can be made.
   static void lock_creation_for_fork() noexcept;
   static void unlock_creation_after_fork() noexcept;
   void lock_for_fork() noexcept;
   void unlock_in_parent() noexcept;
-  void unlock_in_child(const thread_state* forker) noexcept;
+  void unlock_in_child() noexcept;
 
   static constexpr unsigned worker_count_max = 4096;
   static constexpr unsigned level_count = 3;  ///< of priority
@@ -224,7 +224,6 @@ class resource_manager {
     resource_manager& manager_;
   };
   void unlock() noexcept;
-  void unlock_all_but_own() noexcept;
 
   // allotment.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   struct pool_of_workers {

@@ -12,27 +12,29 @@ namespace scheduler = homing::scheduler;
 
 namespace {
 
-/// In the child of a fork: a new arena for an object of before it, unless the calling thread is in the old one.
-[[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
-  const scheduler::thread_state& t = scheduler::arena_thread();
-  if (scheduler::slot_held_in(t, old) != scheduler::no_slot) {
-    return &old;
+/// In the child of a fork: an arena of before it, unless the calling thread is in it.
+bool is_left_behind(const scheduler::arena& a) noexcept {
+  if (__builtin_expect(&a.manager() == scheduler::resource_manager::current_or_null(), true)) {
+    return false;
   }
+  const scheduler::thread_state* t = scheduler::this_thread_or_null;
+  return t == nullptr || scheduler::slot_held_in(*t, a) == scheduler::no_slot;
+}
+
+/// A new arena for an object whose arena is left behind.
+[[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
   auto* fresh = new scheduler::arena(scheduler::resource_manager::current(), old.request());
   fresh->add_user();
   scheduler::arena* now = nullptr;
   if (!task_arena_impl::replace_arena(user, old, *fresh, now)) {
     fresh->drop_user();
   }
-  return now;  // the old one is left behind, as all that the parent's threads may have been in
+  return now;
 }
 
 scheduler::arena* arena_of(d1::task_arena_base& user) {
   scheduler::arena* a = task_arena_impl::arena_of(user);
-  if (__builtin_expect(a != nullptr && &a->manager() != scheduler::resource_manager::current_or_null(), false)) {
-    return renewed(user, *a);
-  }
-  return a;
+  return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? renewed(user, *a) : a;
 }
 
 scheduler::arena& arena_or_current(d1::task_arena_base* user) {
@@ -90,7 +92,8 @@ void initialize(d1::task_arena_base& user) {
 }
 
 void terminate(d1::task_arena_base& user) {
-  if (scheduler::arena* a = task_arena_impl::exchange_arena(user, nullptr)) {
+  scheduler::arena* a = task_arena_impl::exchange_arena(user, nullptr);
+  if (a != nullptr && !is_left_behind(*a)) {
     a->drop_user();
   }
 }

@@ -129,7 +129,11 @@ class restless_threads {
 void enter_arenas() {
   tbb::task_arena arena(3);
   arena.execute([] { tbb::parallel_for(0, 20, [](int) {}); });
-  arena.enqueue([] {});
+  std::atomic<bool> done{false};
+  arena.enqueue([&] { done = true; });
+  while (!done) {  // or arenas that wait for a worker would pile up
+    std::this_thread::yield();
+  }
 }
 void be_a_new_thread() {
   std::thread([] { tbb::parallel_for(0, 10, [](int) {}); }).join();
@@ -250,6 +254,57 @@ TEST(fork, an_arena_made_before_it_serves_the_child) {
     })) << "in round "
         << round;
   }
+}
+
+/// Holds every thread but its maker's in its callback until it is let go.
+class holding_observer : public tbb::task_scheduler_observer {
+ public:
+  explicit holding_observer(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~holding_observer() override { observe(false); }
+  void on_scheduler_entry(bool) override {
+    if (std::this_thread::get_id() != maker_) {
+      is_holding = true;
+      while (!go) {
+        std::this_thread::yield();
+      }
+    }
+  }
+  std::atomic<bool> is_holding{false};
+  std::atomic<bool> go{false};
+
+ private:
+  const std::thread::id maker_ = std::this_thread::get_id();
+};
+
+/// `in_child` while another thread is in a callback of the arena's observer.
+template <typename Body>
+void fork_during_a_callback(tbb::task_arena& arena, Body&& in_child) {
+  holding_observer observer(arena);
+  std::thread other([&] { arena.execute([] {}); });
+  homing::testing::await("another thread's entry", [&] { return observer.is_holding.load(); });
+  EXPECT_TRUE(child_can([&] {
+    observer.observe(false);
+    observer.observe(true);
+    return in_child();
+  }));
+  observer.go = true;
+  other.join();
+}
+
+TEST(fork, an_observer_of_before_it_is_switched_off_in_the_child) {
+  SKIP_UNDER_TSAN();
+  tbb::task_arena arena(3);
+  fork_during_a_callback(arena, [&] {
+    bool good = false;
+    arena.execute([&] { good = use_what_needs_no_worker(); });
+    return good;
+  });
+}
+
+TEST(fork, so_it_is_where_the_child_is_in_the_arena) {
+  SKIP_UNDER_TSAN();
+  tbb::task_arena arena(3);
+  arena.execute([&] { fork_during_a_callback(arena, use_what_needs_no_worker); });
 }
 
 }  // namespace
