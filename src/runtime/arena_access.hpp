@@ -69,6 +69,8 @@ struct task_arena_impl {
     user.my_numa_id = c.numa_id;
     user.my_core_type = c.core_type;
     user.my_max_threads_per_core = c.max_threads_per_core;
+    user.set_leave_policy(a.request().fast_leave ? d1::task_arena_base::leave_policy::fast
+                                                 : d1::task_arena_base::leave_policy::automatic);
   }
 };
 

@@ -35,6 +35,7 @@ class worker_counter : public tbb::task_scheduler_observer {
   void on_scheduler_exit(bool is_worker) override {
     if (is_worker) ++exits_;
   }
+  [[nodiscard]] bool has_seen_any() const { return entries_ > 0; }
   void await_nobody() {
     await("all workers to leave", [&] { return exits_ == entries_; });
   }
@@ -85,6 +86,24 @@ TEST(parallel_phase, gives_a_thread_its_own_arena) {
 
 static_assert(!std::is_copy_constructible_v<phase> && !std::is_copy_assignable_v<phase>);
 static_assert(std::is_convertible_v<phase::end_flag_fast_leave, phase::flags>);
+
+/// The phase is a hint that work will come, which the library may leave, but not always.
+TEST(parallel_phase, calls_workers_before_there_is_work) {
+  const auto four = allowed(4);
+  int rounds_with_workers = 0;
+  for (int round = 0; round < 50; ++round) {
+    task_arena arena(4);
+    worker_counter counter(arena);
+    arena.start_parallel_phase();
+    for (int look = 0; look < 10'000 && !counter.has_seen_any(); ++look) {
+      std::this_thread::yield();
+    }
+    rounds_with_workers += counter.has_seen_any() ? 1 : 0;
+    arena.end_parallel_phase(phase::end_flag_fast_leave{});
+    counter.await_nobody();
+  }
+  EXPECT_GT(rounds_with_workers, 0);
+}
 
 /// In a phase, and when it ends by each of the ways, work is done and workers leave.
 TEST(parallel_phase, ends_by_itself_by_a_call_or_where_it_was_moved_to) {
@@ -238,6 +257,14 @@ TEST(leave_policy, is_copied_with_the_other_settings) {
   const peek copy(fast);
   EXPECT_EQ(copy.policy(), leave_policy::fast);
   EXPECT_EQ(peek(2).policy(), leave_policy::automatic);
+  for (const auto policy : {leave_policy::automatic, leave_policy::fast}) {
+    task_arena arena(2, 1, task_arena::priority::normal, policy);
+    arena.execute([&] {
+      const peek attached(tbb::attach{});
+      EXPECT_EQ(attached.policy(), policy);
+      EXPECT_EQ(peek(attached).policy(), policy);
+    });
+  }
 }
 
 }  // namespace
