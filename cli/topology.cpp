@@ -38,7 +38,9 @@ ordered_json limits_json(const limits& cut) {
                    {"offline_cpus", cut.offline_cpus},
                    {"cut_by_cpuset", cut.cut_by_cpuset},
                    {"cut_by_affinity", cut.cut_by_affinity},
-                   {"affinity_ignored", cut.mask_ignored}};
+                   {"affinity_ignored", cut.mask_ignored},
+                   {"affinity_refused", cut.mask_refused != 0},
+                   {"affinity_known", cut.mask_known}};
   out["quota_cpus"] = cut.quota_cpus ? ordered_json(*cut.quota_cpus) : ordered_json(nullptr);
   out["quota_file"] = cut.quota_file.empty() ? ordered_json(nullptr) : ordered_json(cut.quota_file);
   out["thread_limit"] = cut.thread_limit ? ordered_json(*cut.thread_limit) : ordered_json(nullptr);
@@ -86,7 +88,7 @@ ordered_json machine_json(const machine& m, const free_memory& free) {
     ordered_json groups = ordered_json::array();
     for (const auto& group : d.l3_groups) groups.push_back(numbers(group));
     domains.push_back({{"index", i},
-                       {"node", static_cast<int>(d.node)},
+                       {"node", d.nodeless ? ordered_json(nullptr) : ordered_json(static_cast<int>(d.node))},
                        {"socket", d.package < 0 ? ordered_json(nullptr) : ordered_json(d.package)},
                        {"has_memory", d.has_memory},
                        {"memory_node", static_cast<int>(d.memory_node)},
@@ -115,7 +117,8 @@ std::string machine_csv(const machine& m) {
   for (std::uint32_t i = 0; i < m.domains().size(); ++i) {
     const auto index = static_cast<domain_index>(i);
     const domain& d = m.at(index);
-    out += fmt::format("{},{},{},{},{},{},\"{}\",\"{}\",{}", i, static_cast<int>(d.node),
+    out += fmt::format("{},{},{},{},{},{},\"{}\",\"{}\",{}", i,
+                       d.nodeless ? "" : std::to_string(static_cast<int>(d.node)),
                        d.package < 0 ? "" : std::to_string(d.package), d.has_memory ? 1 : 0,
                        static_cast<int>(d.memory_node), d.cpus.size(), list_of(d.cpus), d.binding.list(),
                        m.is_virtual() ? 1 : 0);

@@ -24,6 +24,7 @@ struct cpu_fact {
   int l3;         ///< dense number of its L3 cache, -1 if unknown
   int core_type;  ///< hwloc's CPU kind, ascending efficiency; -1 if not known
   bool allowed;   ///< the description (on this system: the cpuset) lets us use it
+  std::vector<int> near_nodes{};  ///< places of all nodes that the description puts beside it, `node` first
 };
 
 /// A figure of a node's memory, as some CPUs see it.
