@@ -37,7 +37,8 @@ const char* kind_name(domain_kind kind) {
 }
 
 std::string describe_domain(std::size_t index, const domain& d, bool made_up) {
-  std::string text = "domain " + std::to_string(index) + ": " + (d.nodeless ? "no node" : "node " + std::to_string(static_cast<int>(d.node)));
+  std::string text = "domain " + std::to_string(index) + ": " +
+                     (d.nodeless ? "no node" : "node " + std::to_string(static_cast<int>(d.node)));
   if (d.package >= 0) text += ", socket " + std::to_string(d.package);
   text += ", " + counted(d.cpus.size(), "CPU") + ": " + list(d.cpus);
   if (d.l3_groups.size() > 1) {

@@ -1,6 +1,7 @@
 /// Choosing the process's machine by environment variables, with a way out of every error.
 #include "topology/environment.hpp"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "platform/env.hpp"
 #include "platform/fork.hpp"
 #include "platform/kernel_limits.hpp"
+#include "platform/known_variables.hpp"
 #include "sync/atomic.hpp"
 #include "topology/facts.hpp"
 
@@ -78,6 +80,11 @@ std::shared_ptr<const machine> one_domain() {
 }
 
 std::shared_ptr<const machine> read_environment(source::figures figures) {
+  if (::dlsym(RTLD_DEFAULT, "homing_tasks_door") == nullptr) {
+    platform::warn_of_unknown_variables();  // where our libtbb.so.12 is loaded, it has looked
+  }
+  // hwloc obeys HWLOC_PLUGINS_PATH and others, whoever set them.
+  if (platform::has_hostile_env("HWLOC_")) return one_domain();
   constexpr const char* mask_only = "one domain with the CPUs of the affinity mask";
   const std::vector<named_source> asked = sources_of_environment();
   bool hidden = false;  // hwloc would come back with a description that we have refused

@@ -116,8 +116,8 @@ std::vector<hwloc_obj_t> nodes_by_id(hwloc_topology_t topology) {
 }
 
 // The nodes beside each CPU, its own first. A memory tier (HBM, CXL) may be attached to the same CPUs as a node of
-// theirs, or to a whole socket: the node with the fewest CPUs is theirs, then the lowest id, as Linux numbers nodes with
-// CPUs first.
+// theirs, or to a whole socket: the node with the fewest CPUs is theirs, then the lowest id, as Linux numbers nodes
+// with CPUs first.
 std::map<unsigned, std::vector<int>> nodes_beside(const std::vector<hwloc_obj_t>& nodes) {
   std::vector<int> order(nodes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
@@ -255,8 +255,7 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
                           ancestor_id(topology, pu, HWLOC_OBJ_PACKAGE, &hwloc_obj::os_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_CORE, &hwloc_obj::logical_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_L3CACHE, &hwloc_obj::logical_index),
-                          type != types.end() ? type->second : -1,
-                          hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0,
+                          type != types.end() ? type->second : -1, hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0,
                           near == beside.end() ? std::vector<int>() : near->second});
   }
   std::sort(facts.cpus.begin(), facts.cpus.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -285,10 +284,12 @@ facts_result read_facts(source::origin from, const std::string& text, source::fi
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {{}, errno_text("hwloc can't start"), refused_by::hwloc};
   const topology_handle topology(raw);
-  if (auto error = describe(raw, from, text); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  // A broken file is found out now by hwloc's libxml plug-in, and only while it is loaded without that: then hwloc
+  // would take it in place of the real machine. The same for both.
+  const refused_by broken = from == source::origin::xml ? refused_by::homing : refused_by::hwloc;
+  if (auto error = describe(raw, from, text); !error.empty()) return {{}, std::move(error), broken};
   if (auto error = load(raw, from, figures); !error.empty()) {
-    // A broken file, which hwloc had taken before it read it: it would do the same in place of the real machine.
-    return {{}, std::move(error), from == source::origin::xml ? refused_by::homing : refused_by::hwloc};
+    return {{}, std::move(error), broken};
   }
   if (auto error = first_index_problem(raw); !error.empty()) return {{}, std::move(error), refused_by::homing};
   facts_result result{flatten(raw, from)};

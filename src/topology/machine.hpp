@@ -64,7 +64,7 @@ struct limits {
   bool mask_ignored = false;                ///< the mask would have left no CPU of a machine claimed to be this one
   int mask_refused = 0;       ///< errno of a refused sched_getaffinity(2): the mask is that of /proc, if `mask_known`
   bool mask_known = true;     ///< false: nobody says the mask, so that all CPUs of the cpuset count
-  bool kind_unknown = false;                ///< the machine reports nothing of the asked kind: domains are nodes
+  bool kind_unknown = false;  ///< the machine reports nothing of the asked kind: domains are nodes
 };
 
 /// One sentence on a mask that could not be read. Only if mask_refused.
