@@ -2,6 +2,7 @@
 #include "child.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +82,8 @@ int run_and_wait(const std::vector<std::string>& words, const std::function<void
   }
   if (child == 0) {
     ::close(gate[1]);
+    // Who kills this command means the program: SIGKILL can't be passed on. Not over set-user-ID programs.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     char nothing = 0;
     while (::read(gate[0], &nothing, 1) < 0 && errno == EINTR) {
     }

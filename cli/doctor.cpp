@@ -9,8 +9,8 @@
 #include "command.hpp"
 #include "doctor/finding.hpp"
 #include "parse.hpp"
-#include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
+#include "platform/kernel_limits.hpp"
 #include "topology/environment.hpp"
 
 namespace homing::cli {
@@ -35,7 +35,7 @@ std::vector<finding> examine() {
        judge_huge_pages(platform::read_file("/sys/kernel/mm/transparent_hugepage/enabled"))});
   const auto online = platform::read_file("/sys/devices/system/cpu/online");
   const auto cpus = online ? platform::cpu_set::parse_list(*online) : std::nullopt;
-  add(judge_neighbours(read_neighbours(), platform::get_affinity(::getpid()).mask,
+  add(judge_neighbours(read_neighbours(), platform::read_process_mask().cpus,
                        cpus ? cpus->count() : machine->cut().machine_cpus, is_rank(own_environment)));
   return all;
 }

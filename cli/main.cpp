@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "platform/env.hpp"
+#include "platform/known_variables.hpp"
 
 namespace homing::cli {
 namespace {
@@ -57,6 +58,7 @@ int dispatch(int count, char** words) {
   }
   for (const subcommand& s : table) {
     if (first != s.name) continue;
+    if (s.needs_valid_variables) platform::warn_of_unknown_variables();
     const int result = s.call(rest);
     return result == exit_ok && s.needs_valid_variables && platform::has_refused_env() ? exit_failure : result;
   }

@@ -4,11 +4,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include <homing/version.hpp>
 
+#include "measure_options.hpp"
 #include "page.hpp"
 #include "parse.hpp"
 
@@ -148,11 +149,13 @@ std::string front_page() {
 
 bool write_page(const std::filesystem::path& folder, const std::string& name, const std::string& text) {
   const std::filesystem::path path = folder / (name + ".1");
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file) complain("can't write " + path.string() + ": " + std::strerror(errno));
-  return static_cast<bool>(file);
+  try {
+    output_file(path.string()).write(text);
+    return true;
+  } catch (const std::runtime_error& error) {
+    complain(error.what());
+    return false;
+  }
 }
 
 }  // namespace

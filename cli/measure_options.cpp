@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "measure/units.hpp"
+#include "platform/output_file.hpp"
 
 namespace homing::cli {
 namespace {
@@ -79,13 +80,17 @@ void add_measure_options(CLI::App& app, measure_options& options, const std::str
 
 output_file::output_file(const std::string& name) : name_(name) {
   if (name.empty()) return;
-  file_.reset(std::fopen(name.c_str(), "we"));
-  if (!file_) throw std::runtime_error("can't write " + name + ": " + std::strerror(errno));
+  const platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::replace);
+  if (out.file >= 0) file_.reset(::fdopen(out.file, "w"));
+  if (!file_)
+    throw std::runtime_error("can't write " + name + ": " + (out.problem ? out.problem : std::strerror(errno)));
 }
 
 output_file::~output_file() {
   std::error_code error;
-  if (file_ && !written_ && std::filesystem::is_regular_file(name_, error)) std::filesystem::remove(name_, error);
+  const bool own =
+      file_ && !written_ && std::filesystem::symlink_status(name_, error).type() == std::filesystem::file_type::regular;
+  if (own) std::filesystem::remove(name_, error);
 }
 
 void output_file::write(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -184,8 +185,15 @@ found_program find_program(const std::string& name) {
 
 std::string own_library() {
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "" : (self.parent_path() / "../lib/homing/libtbb.so.12").lexically_normal().string();
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    // Without /proc: the name by which the kernel started us, from the folder that was current then.
+    const auto* const name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    if (name == nullptr) return "";
+    self = std::filesystem::canonical(name, error);
+    if (error) return "";
+  }
+  return (self.parent_path() / "../lib/homing/libtbb.so.12").lexically_normal().string();
 }
 
 program_facts inspect(const std::string& path) {

@@ -32,6 +32,7 @@ struct program_facts {
 [[nodiscard]] program_facts inspect(const std::string& path);
 
 /// Our libtbb.so.12, beside this command: <its folder>/../lib/homing, in the build tree and where it was installed.
+/// Empty if nobody can say where this command is.
 [[nodiscard]] std::string own_library();
 
 }  // namespace homing::cli

@@ -12,9 +12,11 @@
 
 #include "child.hpp"
 #include "command.hpp"
+#include "load_witness.hpp"
 #include "measure_options.hpp"
 #include "parse.hpp"
 #include "platform/files.hpp"
+#include "platform/output_file.hpp"
 #include "policy.hpp"
 #include "program.hpp"
 #include "report.hpp"
@@ -75,9 +77,10 @@ void set(const char* name, const std::string& value) {
   if (!value.empty()) ::setenv(name, value.c_str(), 1);
 }
 
-// What will keep the program off our library, said before it runs; nothing of it stops us.
-void warn_about(const std::string& name, const program_facts& facts, const fs::path& library) {
-  if (facts.gains_rights) {
+// What will keep the program off our library, said before it runs; nothing of it stops us. True if something was said.
+bool warn_about(const std::string& name, const program_facts& facts, const fs::path& library) {
+  const bool gains = facts.gains_rights;
+  if (gains) {
     complain("warning: " + name + " changes its user or group, so that the linker ignores LD_LIBRARY_PATH");
   }
   if (facts.links == linkage::fixed) {
@@ -87,13 +90,16 @@ void warn_about(const std::string& name, const program_facts& facts, const fs::p
   } else if (facts.links == linkage::with_tbb) {
     std::error_code error;
     if (!fs::equivalent(facts.tbb_path, library, error)) {
-      complain("warning: " + name + " gets libtbb.so.12 from " + facts.tbb_path + " (its own RPATH comes first)");
+      complain("warning: " + name + " gets libtbb.so.12 from " + facts.tbb_path +
+               " (its own RPATH comes first); LD_PRELOAD=" + library.string() + " chooses ours");
+      return true;
     }
   }
+  return gains || facts.links == linkage::fixed || facts.links == linkage::without_tbb;
 }
 
 // Puts the environment in order. Returns an error, or nothing.
-std::optional<std::string> prepare(const run_options& options, const std::string& program) {
+std::optional<std::string> prepare(const run_options& options, const std::string& program, bool& warned) {
   if (!options.topology.empty()) {
     std::string text = options.topology;
     const auto origin = topology::guess_origin(text);
@@ -109,6 +115,7 @@ std::optional<std::string> prepare(const run_options& options, const std::string
   const bool ours = options.tbb == "homing";
   const fs::path library = ours ? fs::path(own_library()) : fs::path(options.stock_library);
   std::error_code error;
+  if (ours && library.empty()) return "can't find our libtbb.so.12: /proc can't be read; give the command's whole path";
   if (!library.empty() && !fs::exists(library, error)) return "there is no " + library.string();
   const std::string in_front = library.empty() ? "" : fs::absolute(library).parent_path().string();
   const std::string path = search_path(fs::path(own_library()).parent_path().string(), in_front);
@@ -118,8 +125,15 @@ std::optional<std::string> prepare(const run_options& options, const std::string
     ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   }
   const found_program found = find_program(program);
-  if (!library.empty() && !found.path.empty()) warn_about(program, inspect(found.path), library);
+  warned = !library.empty() && !found.path.empty() && warn_about(program, inspect(found.path), library);
   return std::nullopt;
+}
+
+// Makes the file `path` an empty one, and says why it can't.
+const char* emptied(const std::string& path) {
+  const platform::opened_output out = platform::open_output(path.c_str(), platform::output_mode::replace);
+  if (out.file >= 0) ::close(out.file);
+  return out.problem;
 }
 
 // A trace is written by whoever finds no file yet: one of an earlier run must go.
@@ -128,9 +142,7 @@ std::optional<std::string> prepare_trace(std::string path) {
   path = fs::absolute(path).string();
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return "--trace " + path + ": is not a file";
-  std::FILE* const file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return "--trace " + path + ": " + std::strerror(errno);
-  std::fclose(file);
+  if (const char* const problem = emptied(path)) return "--trace " + path + ": " + problem;
   fs::remove(path, error);
   set("HOMING_TRACE", path);
   return std::nullopt;
@@ -144,9 +156,7 @@ std::optional<std::string> prepare_report(std::string path) {
   if (!is_new && !fs::is_regular_file(path, error)) {
     if (fs::is_directory(path, error)) return "--report=" + path + ": is not a file";
   } else {
-    std::FILE* const file = std::fopen(path.c_str(), "w");
-    if (file == nullptr) return "--report=" + path + ": " + std::strerror(errno);
-    std::fclose(file);
+    if (const char* const problem = emptied(path)) return "--report=" + path + ": " + problem;
     if (is_new) fs::remove(path, error);
   }
   set("HOMING_REPORT", path);
@@ -184,6 +194,27 @@ std::string shown(const run_report& report, const run_options& options) {
   if (!report.value) return "homing: " + report.error + '\n';
   if (options.json) return report.value->dump(2) + '\n';
   return options.csv ? report_csv(*report.value) : report_table(*report.value);
+}
+
+// Runs the program, and says so if none of its processes loaded our library: what it was linked to says little of what
+// it loads by itself, and a copy of its own (a Python wheel's) runs in silence. A report in its file is
+// proof, too.
+int run_and_verify(const arguments& program, const std::string& report, bool warned) {
+  const load_witness witness;
+  if (!witness.problem().empty()) {
+    complain("warning: can't see whether " + program.front() + " loads our libtbb.so.12: " + witness.problem());
+    return become(program);
+  }
+  const int result = run_and_wait(program);
+  const bool started = result != exit_not_found && result != exit_not_executable;
+  std::error_code error;
+  const bool reported = !report.empty() && fs::is_regular_file(report, error) && fs::file_size(report, error) > 0;
+  if (started && !warned && !reported && !witness.has_seen()) {
+    complain("warning: no process of " + program.front() +
+             " loaded our libtbb.so.12: it uses no TBB, or a copy of its own; " + "LD_PRELOAD=" + own_library() +
+             " chooses ours");
+  }
+  return result;
 }
 
 // Runs the program with its report in a file of ours, and shows it afterwards.
@@ -291,15 +322,15 @@ int run(const arguments& args) {
   if (!error && to_file) error = prepare_report(options.report);
   output_file picture(error ? "" : options.svg);
   if (!error) error = apply(options.policy);
-  if (!error) error = prepare(options, program.front());
+  bool warned = false;
+  if (!error) error = prepare(options, program.front(), warned);
   if (error) {
     complain(*error);
     return exit_run_failed;
   }
-  if (!report) return become(program);
-  if (options.report == "true") return run_with_report(program, options, picture);
-  if (!to_file) set("HOMING_REPORT", options.report);
-  return become(program);
+  if (report && options.report == "true") return run_with_report(program, options, picture);
+  if (report && !to_file) set("HOMING_REPORT", options.report);
+  return options.tbb == "homing" ? run_and_verify(program, to_file ? options.report : "", warned) : become(program);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "measure_options.hpp"
 #include "parse.hpp"
 #include "topology/environment.hpp"
 #include "topology/machine.hpp"
@@ -34,11 +34,10 @@ std::vector<int> numbers(const Ids& ids) {
 }
 
 ordered_json limits_json(const limits& cut) {
-  ordered_json out{{"machine_cpus", cut.machine_cpus},
-                   {"offline_cpus", cut.offline_cpus},
-                   {"cut_by_cpuset", cut.cut_by_cpuset},
-                   {"cut_by_affinity", cut.cut_by_affinity},
-                   {"affinity_ignored", cut.mask_ignored}};
+  ordered_json out{{"machine_cpus", cut.machine_cpus},     {"offline_cpus", cut.offline_cpus},
+                   {"cut_by_cpuset", cut.cut_by_cpuset},   {"cut_by_affinity", cut.cut_by_affinity},
+                   {"affinity_ignored", cut.mask_ignored}, {"affinity_refused", cut.mask_refused != 0},
+                   {"affinity_known", cut.mask_known}};
   out["quota_cpus"] = cut.quota_cpus ? ordered_json(*cut.quota_cpus) : ordered_json(nullptr);
   out["quota_file"] = cut.quota_file.empty() ? ordered_json(nullptr) : ordered_json(cut.quota_file);
   out["thread_limit"] = cut.thread_limit ? ordered_json(*cut.thread_limit) : ordered_json(nullptr);
@@ -86,7 +85,7 @@ ordered_json machine_json(const machine& m, const free_memory& free) {
     ordered_json groups = ordered_json::array();
     for (const auto& group : d.l3_groups) groups.push_back(numbers(group));
     domains.push_back({{"index", i},
-                       {"node", static_cast<int>(d.node)},
+                       {"node", d.nodeless ? ordered_json(nullptr) : ordered_json(static_cast<int>(d.node))},
                        {"socket", d.package < 0 ? ordered_json(nullptr) : ordered_json(d.package)},
                        {"has_memory", d.has_memory},
                        {"memory_node", static_cast<int>(d.memory_node)},
@@ -115,10 +114,10 @@ std::string machine_csv(const machine& m) {
   for (std::uint32_t i = 0; i < m.domains().size(); ++i) {
     const auto index = static_cast<domain_index>(i);
     const domain& d = m.at(index);
-    out += fmt::format("{},{},{},{},{},{},\"{}\",\"{}\",{}", i, static_cast<int>(d.node),
-                       d.package < 0 ? "" : std::to_string(d.package), d.has_memory ? 1 : 0,
-                       static_cast<int>(d.memory_node), d.cpus.size(), list_of(d.cpus), d.binding.list(),
-                       m.is_virtual() ? 1 : 0);
+    out += fmt::format(
+        "{},{},{},{},{},{},\"{}\",\"{}\",{}", i, d.nodeless ? "" : std::to_string(static_cast<int>(d.node)),
+        d.package < 0 ? "" : std::to_string(d.package), d.has_memory ? 1 : 0, static_cast<int>(d.memory_node),
+        d.cpus.size(), list_of(d.cpus), d.binding.list(), m.is_virtual() ? 1 : 0);
     for (std::uint32_t to = 0; to < m.domains().size(); ++to) {
       out += fmt::format(",{}", m.distance(index, static_cast<domain_index>(to)));
     }
@@ -173,13 +172,8 @@ int topology_command(const arguments& args) {
   }
   const free_memory free = read_free_memory(*m);
   if (!picture.empty()) {
-    std::ofstream file(picture);
-    file << draw_svg(*m, free);
-    file.close();
-    if (!file) {
-      complain("--svg " + picture + ": can't write it: " + std::strerror(errno));
-      return exit_failure;
-    }
+    output_file file(picture);
+    file.write(draw_svg(*m, free));
   }
   const std::string out = json ? machine_json(*m, free).dump(2) + '\n' : csv ? machine_csv(*m) : draw_text(*m, free);
   std::fputs(out.c_str(), stdout);

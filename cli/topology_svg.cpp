@@ -130,8 +130,8 @@ part draw_domain(const machine& m, std::size_t index, const free_memory& free, u
     p.svg += text_at(x + 12, y + p.height + 4, text, kind);
   };
   const std::string socket = d.package < 0 ? "" : fmt::format(", socket {}", d.package);
-  line(fmt::format("domain {}: node {}{}", index, static_cast<int>(d.node), socket), "title");
-  line(memory_text(n, free), "memory");
+  line(fmt::format("domain {}: {}{}", index, node_name(d), socket), "title");
+  if (!d.nodeless) line(memory_text(n, free), "memory");
   if (!d.has_memory) line(fmt::format("memory from node {}", static_cast<int>(d.memory_node)), "soft");
   line(fmt::format("{} CPU{}", d.cpus.size(), d.cpus.size() == 1 ? "" : "s"), "");
   if (m.is_virtual()) line("runs on real CPUs " + d.binding.list(), "soft");

@@ -28,9 +28,9 @@ const node& node_of(const machine& m, node_id id) {
 box domain_box(const machine& m, std::size_t index, const free_memory& free) {
   const domain& d = m.domains()[index];
   const node& n = node_of(m, d.node);
-  box lines{fmt::format("domain {}: node {}", index, static_cast<int>(d.node))};
+  box lines{fmt::format("domain {}: {}", index, node_name(d))};
   if (d.package >= 0) lines[0] += fmt::format(", socket {}", d.package);
-  lines.push_back(memory_text(n, free));
+  if (!d.nodeless) lines.push_back(memory_text(n, free));
   if (!d.has_memory) lines.push_back(fmt::format("memory from node {}", static_cast<int>(d.memory_node)));
   lines.push_back(fmt::format("{}: {}", counted(d.cpus.size(), "CPU"), list_of(d.cpus)));
   if (d.l3_groups.size() > 1) {
@@ -129,6 +129,10 @@ free_memory read_free_memory(const machine& m) {
   return result;
 }
 
+std::string node_name(const domain& d) {
+  return d.nodeless ? "no node" : fmt::format("node {}", static_cast<int>(d.node));
+}
+
 std::vector<std::string> limit_sentences(const machine& m) {
   const limits& cut = m.cut();
   std::vector<std::string> lines{fmt::format("{} of {} usable", m.usable_cpus(), counted(cut.machine_cpus, "CPU"))};
@@ -136,6 +140,7 @@ std::vector<std::string> limit_sentences(const machine& m) {
   if (cut.offline_cpus > 0) add(counted(cut.offline_cpus, "more CPU") + " offline");
   if (cut.cut_by_cpuset > 0) add("the cpuset takes " + counted(cut.cut_by_cpuset, "CPU"));
   if (cut.cut_by_affinity > 0) add("the affinity mask takes " + counted(cut.cut_by_affinity, "CPU"));
+  if (cut.mask_refused != 0) add(mask_sentence(cut));
   if (cut.mask_ignored) add("the affinity mask has none of the CPUs and was ignored");
   if (cut.quota_cpus) {
     add(fmt::format("CPU quota {:.2f}{}", *cut.quota_cpus, cut.quota_file.empty() ? "" : " (" + cut.quota_file + ")"));

@@ -27,6 +27,9 @@ inline constexpr const char* distance_note = "Distances only sort near and far; 
 /// "15.6 GiB memory, 3.1 GiB free"; "no memory"; "memory not allowed".
 [[nodiscard]] std::string memory_text(const topology::node& n, const free_memory& free);
 
+/// "node 2", or "no node" for CPUs that no node has.
+[[nodiscard]] std::string node_name(const topology::domain& d);
+
 /// "0-3,8".
 [[nodiscard]] std::string list_of(const std::vector<topology::cpu_id>& cpus);
 

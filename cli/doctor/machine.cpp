@@ -78,6 +78,9 @@ std::vector<finding> judge_machine(const topology::machine& m) {
     add(health::ok, "affinity mask",
         fmt::format("takes {} of {}", cut.cut_by_affinity, plural(cut.machine_cpus, "CPU")));
   }
+  if (cut.mask_refused != 0) {
+    add(health::warn, "affinity mask", topology::mask_sentence(cut), "allow sched_getaffinity in the seccomp profile");
+  }
   if (cut.mask_ignored) {
     add(health::bad, "affinity mask", "has no CPU of the machine that is claimed to be this one, and was ignored",
         "unset HWLOC_THISSYSTEM, or give the description of this computer");

@@ -72,6 +72,8 @@ struct cuts {
   std::vector<node_id> nodes_without_memory;
   std::vector<node_id> nodes_without_cpus;  ///< of the machine, not by a cut: memory tiers
   bool mask_ignored = false;  ///< a description claimed to be this machine, and the mask would have left nothing of it
+  int mask_refused = 0;       ///< errno of a refused sched_getaffinity(2): the mask is that of /proc, if `mask_known`
+  bool mask_known = true;     ///< false: nobody says the mask, so that all CPUs of the cpuset count
   bool kind_unknown = false;  ///< the machine reports nothing of the asked kind: domains are nodes
 };
 

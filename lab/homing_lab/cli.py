@@ -14,6 +14,7 @@ import typer
 from . import counts, describe, draw, hand_over, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
+from .output import write_text
 from .report.command import report as report_runs
 from .run import Options, Report, run as run_machine, tell
 from .session import Streams
@@ -213,7 +214,7 @@ def export(
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text)
+        write_text(path, text)
     except OSError as error:
         raise LabError(f"can't write {path}: {error.strerror}") from error
 

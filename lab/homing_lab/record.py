@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .errors import LabError
+from .output import write_text
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -39,6 +40,6 @@ def write(options: Options, machine: Machine, outcome: Outcome | None = None) ->
         if outcome is None:
             # Figures of an earlier run must not be taken for this one's, should it fail.
             (options.results / "counts.json").unlink(missing_ok=True)
-        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        write_text(file, json.dumps(document, indent=1) + "\n")
     except OSError as error:
         raise LabError(f"can't write {error.filename or file}: {error.strerror}") from error

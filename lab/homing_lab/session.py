@@ -13,6 +13,7 @@ from typing import BinaryIO
 from .boot import HungAtBoot, Machine
 from .errors import LabError
 from .guest import BrokenChannel, Request
+from .output import opener
 
 
 @dataclass
@@ -191,7 +192,7 @@ class Session:
         path = self._results / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("wb")
+            file = open(path, "wb", opener=opener)
             os.fchmod(file.fileno(), int(mode) & 0o777 | 0o600)
             return file
         except OSError as error:

@@ -1,6 +1,5 @@
 #include "observe/report.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "platform/env.hpp"
+#include "platform/output_file.hpp"
 
 namespace homing::observe {
 namespace {
@@ -65,13 +65,15 @@ std::string line_of(const report& r) {
 
 void write_line(const std::string& text, const char* path) noexcept {
   const bool to_stderr = std::strcmp(path, "stderr") == 0;
-  const int file = to_stderr ? STDERR_FILENO : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const bool done = file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (!done) {
-    platform::warn("HOMING_REPORT=%s cannot be written: %s", platform::printable(path).c_str(), std::strerror(errno));
+  const platform::opened_output out = to_stderr ? platform::opened_output{STDERR_FILENO, nullptr, 0}
+                                                : platform::open_output(path, platform::output_mode::append);
+  const char* problem = out.problem;
+  if (problem == nullptr && !platform::write_whole(out.file, text)) problem = std::strerror(errno);
+  if (problem != nullptr) {
+    platform::warn("HOMING_REPORT=%s cannot be written: %s", platform::printable(path).c_str(), problem);
   }
-  if (file >= 0 && !to_stderr) {
-    close(file);
+  if (out.file >= 0 && !to_stderr) {
+    close(out.file);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "observe/trace.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "platform/env.hpp"
 #include "platform/fork.hpp"
+#include "platform/output_file.hpp"
 
 namespace homing::observe {
 
@@ -36,16 +36,6 @@ constexpr const char* names[] = {
     "task",         "task, stolen near", "task, stolen far", "task from a mailbox", "task from a shared queue",
     "task, revoked"};
 constexpr const char* kinds[] = {"own", "steal,near", "steal,far", "mailbox", "shared_queue", "revoke"};
-
-bool write_all(int file, const std::string& text) noexcept {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += static_cast<std::size_t>(wrote);
-  }
-  return true;
-}
 
 template <class... Values>
 void append(std::string& text, const char* format, Values... values) {
@@ -198,17 +188,16 @@ void write_trace(const char* path, const std::vector<traced_domain>& domains) no
   try {
     std::string name = path;
     const std::string text = trace_json(all_traces(), domains);
-    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    int file = ::open(name.c_str(), flags, 0644);
-    if (file < 0 && errno == EEXIST) {
+    platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::create);
+    if (out.error_number == EEXIST) {
       name += '.' + std::to_string(::getpid());
-      file = ::open(name.c_str(), flags, 0644);
+      out = platform::open_output(name.c_str(), platform::output_mode::create);
     }
-    const bool done = file >= 0 && write_all(file, text);
-    const int error = errno;
-    if (file >= 0) ::close(file);
-    if (!done) {
-      platform::warn("HOMING_TRACE=%s cannot be written: %s", platform::printable(name).c_str(), std::strerror(error));
+    const char* problem = out.problem;
+    if (problem == nullptr && !platform::write_whole(out.file, text)) problem = std::strerror(errno);
+    if (out.file >= 0) ::close(out.file);
+    if (problem != nullptr) {
+      platform::warn("HOMING_TRACE=%s cannot be written: %s", platform::printable(name).c_str(), problem);
     }
   } catch (const std::bad_alloc&) {
     platform::warn("HOMING_TRACE=%s: no memory to write it", platform::printable(path).c_str());

@@ -28,8 +28,11 @@ affinity_result get_affinity(pid_t thread) {
 affinity_result set_affinity(pid_t thread, const cpu_set& wanted) {
   const int refused = restrict_to(thread, wanted);
   affinity_result now = get_affinity(thread);
-  if (refused != 0) now.error_number = refused;
-  return now;
+  if (refused != 0) {
+    now.error_number = refused;
+    return now;
+  }
+  return now.ok() ? now : affinity_result{wanted};  // granted, but not to be read: a sandbox refuses one of the two
 }
 
 int restrict_to(pid_t thread, const cpu_set& wanted) noexcept {

@@ -27,7 +27,8 @@ struct [[nodiscard]] affinity_result {
 affinity_result get_affinity(pid_t thread = 0);
 
 /// Asks that `thread` run on `wanted` only. The kernel may grant less: it drops CPUs outside the
-/// cpuset without an error, so the result carries the mask that is really in force.
+/// cpuset without an error, so the result carries the mask that is really in force, or, where
+/// that can't be read, `wanted`.
 /// Errors: errno in the result, EINVAL for an empty mask; the old mask then stays. std::bad_alloc, perhaps only when
 /// the new mask is in force: where it must not stay unknown, restrict_to().
 affinity_result set_affinity(pid_t thread, const cpu_set& wanted);

@@ -1,6 +1,7 @@
 /// Reading and refusing environment variables.
 #include "platform/env.hpp"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,7 +89,7 @@ printable::printable(std::string_view text) noexcept {
 }
 
 std::optional<std::string_view> env(const char* name) noexcept {
-  const char* const value = std::getenv(name);
+  const char* const value = ::secure_getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   const std::size_t length = ::strnlen(value, env_length_max + 1);
   if (length > env_length_max) {
@@ -96,6 +97,14 @@ std::optional<std::string_view> env(const char* name) noexcept {
     return std::nullopt;
   }
   return std::string_view(value, length);
+}
+
+bool has_hostile_env(std::string_view prefix) noexcept {
+  if (::getauxval(AT_SECURE) == 0 || environ == nullptr) return false;
+  for (const char* const* entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with(prefix)) return true;
+  }
+  return false;
 }
 
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept {

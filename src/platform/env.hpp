@@ -28,9 +28,14 @@ class printable {
   char text_[length_max + 4];
 };
 
-/// The value of an environment variable; nothing if it is unset, empty or too long (said once).
+/// The value of an environment variable; nothing if it is unset, empty or too long (said once), and in a program that
+/// runs with other rights than its caller's (set-user-ID, secure_getenv(3)): the caller must not write through it.
 /// Points into the environment: use it before anybody calls setenv.
 [[nodiscard]] std::optional<std::string_view> env(const char* name) noexcept;
+
+/// Whether env() is closed for that reason, and a variable that starts with `prefix` is set. For libraries below us
+/// that would obey it.
+[[nodiscard]] bool has_hostile_env(std::string_view prefix) noexcept;
 
 /// Says, once for each variable: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept;

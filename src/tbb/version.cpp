@@ -22,7 +22,7 @@ constexpr char version_lines[] = TBB_VERSION_STRINGS "Homing: VERSION\t\t" HOMIN
 
 /// Prints when the library is loaded, so exactly once a process.
 [[maybe_unused]] const bool printed = [] {
-  const char* const wish = std::getenv("TBB_VERSION");
+  const char* const wish = ::secure_getenv("TBB_VERSION");
   if (wish == nullptr || *wish == '\0' || std::strcmp(wish, "0") == 0) {
     return false;
   }

@@ -1,6 +1,4 @@
 /// From facts and limits to a machine: who may be used, how it falls into domains, who is near.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -20,14 +18,8 @@ constexpr std::size_t domain_count_max = 1024;  // Linux's own bound on nodes
 constexpr unsigned distance_local = 10;
 constexpr unsigned distance_unknown = 20;  // what Linux assumes of another node
 
-// The process's mask. Its first thread's, as with stock oneTBB: the thread that happens to come
-// here first may be bound to one CPU for reasons of its own.
-platform::cpu_set process_mask(const given_limits& given) {
-  if (given.mask) return *given.mask;
-  auto answer = platform::get_affinity(::getpid());
-  if (!answer.ok() || answer.mask.empty()) answer = platform::get_affinity();
-  if (answer.ok() && !answer.mask.empty()) return answer.mask;
-  return {std::max(platform::current_cpu(), cpu_id{0})};
+platform::process_mask process_mask(const given_limits& given) {
+  return given.mask ? platform::process_mask{*given.mask, 0} : platform::read_process_mask();
 }
 
 template <class Container>
@@ -75,7 +67,10 @@ class machine_builder {
     result_->virtual_ = !facts_.this_system;
     if (!facts_.this_system) return;
     if (!facts_.made_up) cut.offline_cpus = platform::offline_cpus().count();
-    std::erase_if(usable_, [&](const cpu_fact* cpu) { return !mask_.contains(cpu->id); });
+    cut.mask_refused = mask_.error_number;
+    cut.mask_known = !mask_.cpus.empty();
+    if (!cut.mask_known) return;
+    std::erase_if(usable_, [&](const cpu_fact* cpu) { return !mask_.cpus.contains(cpu->id); });
     if (usable_.empty() && facts_.made_up) {
       usable_ = allowed;
       cut.mask_ignored = true;
@@ -159,9 +154,15 @@ class machine_builder {
     return best;
   }
 
-  // The nearest node that has memory for us; `node` itself if none has. Of several the next one, as Linux goes on where
-  // a CPU's own node has no memory (mm/page_alloc.c, find_next_best_node): so that first touch there is at home.
-  [[nodiscard]] int memory_for(int node) const {
+  // The nearest node that has memory for us; `node` itself if none has. First those that the description puts beside
+  // `cpu`, if one is given. Of several the next one, as Linux goes on where a CPU's own node has no memory
+  // (mm/page_alloc.c, find_next_best_node): so that first touch there is at home.
+  [[nodiscard]] int memory_for(int node, const cpu_fact* cpu) const {
+    if (cpu != nullptr) {
+      for (const int near : cpu->near_nodes) {
+        if (item(memory_usable_, near)) return near;
+      }
+    }
     const auto rank = [&](int other) {
       return std::tuple(!item(memory_usable_, other), node_distance(node, other), other < node, other);
     };
@@ -174,14 +175,15 @@ class machine_builder {
 
   domain make_domain(const std::vector<const cpu_fact*>& cpus) const {
     const int node = home_of(cpus);
-    const int memory = item(memory_usable_, node) ? node : memory_for(node);
+    const int memory = item(memory_usable_, node) ? node : memory_for(node, cpus.front());
     domain made{.node = item(facts_.nodes, node).id,
                 .memory_node = item(facts_.nodes, memory).id,
                 .cpus = {},
                 .binding = {},
                 .l3_groups = {},
                 .has_memory = item(memory_usable_, node) && cpus.front()->node >= 0,
-                .package = cpus.front()->package};
+                .package = cpus.front()->package,
+                .nodeless = cpus.front()->node < 0};
     std::map<int, std::vector<cpu_id>> by_l3;
     for (const cpu_fact* cpu : cpus) {
       made.cpus.push_back(cpu->id);
@@ -193,7 +195,7 @@ class machine_builder {
 
   // On a made-up machine each described CPU stands for a real one, dealt round-robin.
   void bind_domains() {
-    const std::vector<cpu_id> real = mask_.ids();
+    const std::vector<cpu_id> real = (mask_.cpus.empty() ? platform::online_cpus() : mask_.cpus).ids();
     std::size_t next = 0;
     for (domain& d : result_->domains_) {
       for (const cpu_id cpu : d.cpus) {
@@ -246,9 +248,10 @@ class machine_builder {
     for (int i = 0; i < count; ++i) {
       const node_fact& fact = item(facts_.nodes, i);
       const bool usable = item(memory_usable_, i);
-      const bool has_cpus =
-          std::any_of(facts_.cpus.begin(), facts_.cpus.end(), [&](const cpu_fact& cpu) { return cpu.node == i; });
-      const int nearest = usable ? i : memory_for(i);
+      const auto first =
+          std::find_if(facts_.cpus.begin(), facts_.cpus.end(), [&](const cpu_fact& cpu) { return cpu.node == i; });
+      const bool has_cpus = first != facts_.cpus.end();
+      const int nearest = usable ? i : memory_for(i, has_cpus ? &*first : nullptr);
       node made{.id = fact.id,
                 .memory = usable            ? node_memory::usable
                           : fact.has_memory ? node_memory::forbidden
@@ -335,7 +338,7 @@ class machine_builder {
 
   const machine_facts& facts_;
   const given_limits& given_;
-  const platform::cpu_set mask_;
+  const platform::process_mask mask_;
   std::unique_ptr<machine> result_;
   std::vector<const cpu_fact*> usable_;
   std::vector<bool> memory_usable_;                    // by place in facts_.nodes

@@ -1,5 +1,6 @@
 /// A machine drawn in text, for people.
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "topology/machine.hpp"
@@ -36,7 +37,8 @@ const char* kind_name(domain_kind kind) {
 }
 
 std::string describe_domain(std::size_t index, const domain& d, bool made_up) {
-  std::string text = "domain " + std::to_string(index) + ": node " + std::to_string(static_cast<int>(d.node));
+  std::string text = "domain " + std::to_string(index) + ": " +
+                     (d.nodeless ? "no node" : "node " + std::to_string(static_cast<int>(d.node)));
   if (d.package >= 0) text += ", socket " + std::to_string(d.package);
   text += ", " + counted(d.cpus.size(), "CPU") + ": " + list(d.cpus);
   if (d.l3_groups.size() > 1) {
@@ -67,12 +69,23 @@ std::string draw_distances(const std::vector<unsigned>& distances, std::size_t c
   return text;
 }
 
+}  // namespace
+
+std::string mask_sentence(const limits& cut) {
+  const char* const code = ::strerrorname_np(cut.mask_refused);
+  return std::string("the affinity mask can't be read (sched_getaffinity: ") + (code == nullptr ? "refused" : code) +
+         (cut.mask_known ? "); taken from /proc/self/status" : "): all CPUs of the cpuset count");
+}
+
+namespace {
+
 std::string describe_limits(const limits& cut, unsigned usable) {
   std::string text = "limits: " + std::to_string(usable) + " of " + counted(cut.machine_cpus, "CPU") + " usable";
   const auto add = [&](const std::string& part) { text += "; " + part; };
   if (cut.offline_cpus > 0) add(std::to_string(cut.offline_cpus) + " more offline");
   if (cut.cut_by_cpuset > 0) add("the cpuset takes " + std::to_string(cut.cut_by_cpuset));
   if (cut.cut_by_affinity > 0) add("the affinity mask takes " + std::to_string(cut.cut_by_affinity));
+  if (cut.mask_refused != 0) add(mask_sentence(cut));
   if (cut.mask_ignored) add("the affinity mask has none of them and was ignored");
   if (cut.quota_cpus) {
     char number[32];

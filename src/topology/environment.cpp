@@ -1,18 +1,22 @@
 /// Choosing the process's machine by environment variables, with a way out of every error.
 #include "topology/environment.hpp"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
 #include "platform/fork.hpp"
+#include "platform/kernel_limits.hpp"
+#include "platform/known_variables.hpp"
 #include "sync/atomic.hpp"
 #include "topology/facts.hpp"
 
@@ -62,20 +66,25 @@ std::vector<named_source> sources_of_environment() {
 }
 
 std::shared_ptr<const machine> one_domain() {
-  auto mask = platform::get_affinity(::getpid());
-  if (!mask.ok() || mask.mask.empty()) mask = platform::get_affinity();
-  if (mask.mask.empty()) mask.mask.add(cpu_id{0});
+  platform::cpu_set mask = platform::read_process_mask().cpus;
+  if (mask.empty()) mask = platform::online_cpus();
+  if (mask.empty()) mask.add(std::max(platform::current_cpu(), cpu_id{0}));
   machine_facts facts;
   facts.this_system = true;
   facts.nodes.push_back({node_id{0}, true, true, 0});
-  for (const cpu_id cpu : mask.mask.ids()) facts.cpus.push_back({cpu, 0, -1, -1, -1, 0, true});
+  for (const cpu_id cpu : mask.ids()) facts.cpus.push_back({cpu, 0, -1, -1, -1, 0, true});
   given_limits given;
-  given.mask = mask.mask;
+  given.mask = std::move(mask);
   given.threads = threads_of_environment();
   return build(facts, domain_kind::node, given).value;
 }
 
 std::shared_ptr<const machine> read_environment(source::figures figures) {
+  if (::dlsym(RTLD_DEFAULT, "homing_tasks_door") == nullptr) {
+    platform::warn_of_unknown_variables();  // where our libtbb.so.12 is loaded, it has looked
+  }
+  // hwloc obeys HWLOC_PLUGINS_PATH and others, whoever set them.
+  if (platform::has_hostile_env("HWLOC_")) return one_domain();
   constexpr const char* mask_only = "one domain with the CPUs of the affinity mask";
   const std::vector<named_source> asked = sources_of_environment();
   bool hidden = false;  // hwloc would come back with a description that we have refused

@@ -18,12 +18,13 @@ struct node_fact {
 
 struct cpu_fact {
   cpu_id id;
-  int node;       ///< place in machine_facts::nodes, -1 if no node contains it
-  int package;    ///< OS id, -1 if unknown
-  int core;       ///< dense number, -1 if unknown: then the CPU is a core of its own
-  int l3;         ///< dense number of its L3 cache, -1 if unknown
-  int core_type;  ///< hwloc's CPU kind, ascending efficiency; -1 if not known
-  bool allowed;   ///< the description (on this system: the cpuset) lets us use it
+  int node;                       ///< place in machine_facts::nodes, -1 if no node contains it
+  int package;                    ///< OS id, -1 if unknown
+  int core;                       ///< dense number, -1 if unknown: then the CPU is a core of its own
+  int l3;                         ///< dense number of its L3 cache, -1 if unknown
+  int core_type;                  ///< hwloc's CPU kind, ascending efficiency; -1 if not known
+  bool allowed;                   ///< the description (on this system: the cpuset) lets us use it
+  std::vector<int> near_nodes{};  ///< places of all nodes that the description puts beside it, `node` first
 };
 
 /// A figure of a node's memory, as some CPUs see it.

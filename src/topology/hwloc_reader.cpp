@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -20,7 +21,10 @@
 namespace homing::topology {
 namespace {
 
-constexpr unsigned long cpu_count_max = 65536;
+// Of a synthetic line. hwloc compares each new object with all of its siblings, word for word of their sets: the third
+// power of the count, three seconds for 4096 CPUs of one node, and three hours for 65536.
+constexpr unsigned long cpu_count_max = 4096;
+constexpr unsigned index_max = 65535;  // far above any kernel's
 constexpr off_t xml_bytes_max = 64 << 20;
 
 struct topology_closer {
@@ -66,7 +70,7 @@ std::string file_problem(const std::string& path) {
 
 // Why we don't give a description to hwloc at all; empty if there is no reason.
 std::string problem_of(source::origin from, const std::string& text) {
-  if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 65536 CPUs";
+  if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 4096 CPUs";
   if (from == source::origin::xml) return file_problem(text);
   return "";
 }
@@ -111,24 +115,55 @@ std::vector<hwloc_obj_t> nodes_by_id(hwloc_topology_t topology) {
   return nodes;
 }
 
-// Which node each CPU belongs to. A memory tier (HBM, CXL) may be attached to the same CPUs as a
-// node of theirs, or to a whole socket: the node with the fewest CPUs is theirs, then the lowest
-// id, as Linux numbers nodes with CPUs first.
-std::map<unsigned, int> home_nodes(const std::vector<hwloc_obj_t>& nodes) {
+// The nodes beside each CPU, its own first. A memory tier (HBM, CXL) may be attached to the same CPUs as a node of
+// theirs, or to a whole socket: the node with the fewest CPUs is theirs, then the lowest id, as Linux numbers nodes
+// with CPUs first.
+std::map<unsigned, std::vector<int>> nodes_beside(const std::vector<hwloc_obj_t>& nodes) {
   std::vector<int> order(nodes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return hwloc_bitmap_weight(nodes[static_cast<std::size_t>(a)]->cpuset) <
            hwloc_bitmap_weight(nodes[static_cast<std::size_t>(b)]->cpuset);
   });
-  std::map<unsigned, int> home;
+  std::map<unsigned, std::vector<int>> beside;
   for (const int node : order) {
     hwloc_const_cpuset_t cpus = nodes[static_cast<std::size_t>(node)]->cpuset;
     for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
-      home.try_emplace(static_cast<unsigned>(cpu), node);
+      beside[static_cast<unsigned>(cpu)].push_back(node);
     }
   }
-  return home;
+  return beside;
+}
+
+// Why an object's number is none; empty if it is one. hwloc takes any number from a file, and no number for -1; a
+// set that it belongs to (its own CPU or node set) must agree, or two objects could have one number.
+std::string index_problem(hwloc_obj_t object, const char* what, hwloc_const_bitmap_t own) {
+  if (object->os_index == HWLOC_UNKNOWN_INDEX) return std::string("a ") + what + " has no valid index";
+  const std::string name = std::string(what) + " index " + std::to_string(object->os_index);
+  if (object->os_index > index_max) return name + " is too high: expected 0 to " + std::to_string(index_max);
+  if (own != nullptr &&
+      (hwloc_bitmap_weight(own) != 1 || hwloc_bitmap_first(own) != static_cast<int>(object->os_index))) {
+    return name + " and its set don't agree";
+  }
+  return "";
+}
+
+// The first number of a CPU, node or socket that can't be meant; empty if all can.
+std::string first_index_problem(hwloc_topology_t topology) {
+  const auto look = [&](hwloc_obj_type_t type, auto problem) {
+    for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology, type, o)) != nullptr;) {
+      if (auto text = problem(o); !text.empty()) return text;
+    }
+    return std::string();
+  };
+  auto text = look(HWLOC_OBJ_PU, [](hwloc_obj_t o) { return index_problem(o, "CPU", o->cpuset); });
+  if (text.empty()) text = look(HWLOC_OBJ_NUMANODE, [](hwloc_obj_t o) { return index_problem(o, "node", o->nodeset); });
+  // Sockets without a number are common, and some firmware numbers them high.
+  if (!text.empty()) return text;
+  return look(HWLOC_OBJ_PACKAGE, [](hwloc_obj_t o) {
+    const bool good = o->os_index == HWLOC_UNKNOWN_INDEX || o->os_index <= unsigned{INT_MAX};
+    return good ? std::string() : "socket index " + std::to_string(o->os_index) + " is too high";
+  });
 }
 
 // The kind of each CPU, ascending efficiency; empty if hwloc cannot tell or cannot rank them.
@@ -209,18 +244,19 @@ machine_facts flatten(hwloc_topology_t topology, source::origin from) {
   }
   facts.distances = read_distances(topology, nodes);
 
-  const auto home = home_nodes(nodes);
+  const auto beside = nodes_beside(nodes);
   const auto types = core_types(topology);
   hwloc_const_cpuset_t allowed_cpus = hwloc_topology_get_allowed_cpuset(topology);
   for (hwloc_obj_t pu = nullptr; (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr;) {
-    const auto node = home.find(pu->os_index);
+    const auto near = beside.find(pu->os_index);
     const auto type = types.find(pu->os_index);
-    facts.cpus.push_back({static_cast<cpu_id>(static_cast<int>(pu->os_index)), node == home.end() ? -1 : node->second,
+    facts.cpus.push_back({static_cast<cpu_id>(static_cast<int>(pu->os_index)),
+                          near == beside.end() ? -1 : near->second.front(),
                           ancestor_id(topology, pu, HWLOC_OBJ_PACKAGE, &hwloc_obj::os_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_CORE, &hwloc_obj::logical_index),
                           ancestor_id(topology, pu, HWLOC_OBJ_L3CACHE, &hwloc_obj::logical_index),
-                          type != types.end() ? type->second : -1,
-                          hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0});
+                          type != types.end() ? type->second : -1, hwloc_bitmap_isset(allowed_cpus, pu->os_index) != 0,
+                          near == beside.end() ? std::vector<int>() : near->second});
   }
   std::sort(facts.cpus.begin(), facts.cpus.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   return facts;
@@ -248,11 +284,14 @@ facts_result read_facts(source::origin from, const std::string& text, source::fi
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return {{}, errno_text("hwloc can't start"), refused_by::hwloc};
   const topology_handle topology(raw);
-  if (auto error = describe(raw, from, text); !error.empty()) return {{}, std::move(error), refused_by::hwloc};
+  // A broken file is found out now by hwloc's libxml plug-in, and only while it is loaded without that: then hwloc
+  // would take it in place of the real machine. The same for both.
+  const refused_by broken = from == source::origin::xml ? refused_by::homing : refused_by::hwloc;
+  if (auto error = describe(raw, from, text); !error.empty()) return {{}, std::move(error), broken};
   if (auto error = load(raw, from, figures); !error.empty()) {
-    // A broken file, which hwloc had taken before it read it: it would do the same in place of the real machine.
-    return {{}, std::move(error), from == source::origin::xml ? refused_by::homing : refused_by::hwloc};
+    return {{}, std::move(error), broken};
   }
+  if (auto error = first_index_problem(raw); !error.empty()) return {{}, std::move(error), refused_by::homing};
   facts_result result{flatten(raw, from)};
   if (figures == source::figures::all) result.value.attributes = read_attributes(raw, result.value.nodes);
   if (result.value.cpus.empty() || result.value.nodes.empty()) {

@@ -28,6 +28,7 @@ struct domain {
   std::vector<std::vector<cpu_id>> l3_groups;  ///< `cpus` by shared L3; one group if none is known
   bool has_memory;                             ///< false: `node` has no memory, or none that we may use
   int package;                                 ///< OS id of the socket, -1 if unknown
+  bool nodeless;                               ///< no node has its CPUs: `node` is one that lends its memory
 };
 
 /// A NUMA node, whether or not it has a domain.
@@ -61,8 +62,13 @@ struct limits {
   std::vector<node_id> nodes_without_memory;
   std::vector<node_id> nodes_without_cpus;  ///< memory tiers: no domain
   bool mask_ignored = false;                ///< the mask would have left no CPU of a machine claimed to be this one
-  bool kind_unknown = false;                ///< the machine reports nothing of the asked kind: domains are nodes
+  int mask_refused = 0;       ///< errno of a refused sched_getaffinity(2): the mask is that of /proc, if `mask_known`
+  bool mask_known = true;     ///< false: nobody says the mask, so that all CPUs of the cpuset count
+  bool kind_unknown = false;  ///< the machine reports nothing of the asked kind: domains are nodes
 };
+
+/// One sentence on a mask that could not be read. Only if mask_refused.
+[[nodiscard]] std::string mask_sentence(const limits& cut);
 
 /// An immutable snapshot. Every call from any thread; nothing here allocates unless it returns a
 /// container. A domain_index must be one of domains().

@@ -51,6 +51,8 @@ cuts describe_cuts(const limits& l) {
           .nodes_without_memory = l.nodes_without_memory,
           .nodes_without_cpus = l.nodes_without_cpus,
           .mask_ignored = l.mask_ignored,
+          .mask_refused = l.mask_refused,
+          .mask_known = l.mask_known,
           .kind_unknown = l.kind_unknown};
 }
 

@@ -78,7 +78,7 @@ TEST_F(environment, the_next_variable_stands_in_for_a_bad_one) {
 
 TEST_F(environment, a_machine_too_large_for_us_does_not_come_back_through_hwloc) {
   expect({{"HWLOC_SYNTHETIC", "node:1000 core:1000 pu:1"}},
-         "homing: HWLOC_SYNTHETIC=.*more than 65536 CPUs.*one domain.*\n", "real 1 domains .*");
+         "homing: HWLOC_SYNTHETIC=.*more than 4096 CPUs.*one domain.*\n", "real 1 domains .*");
 }
 
 TEST_F(environment, nor_does_a_broken_file) {

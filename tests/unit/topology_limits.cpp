@@ -2,10 +2,13 @@
 /// Method: machines claimed to be this computer, with a mask, memory nodes and a quota of our choice;
 /// and this computer itself under a mask really set in a child process.
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/cpu_set.hpp"
 #include "topology/environment.hpp"
+#include "topology/facts.hpp"
+#include "unit/sandbox.hpp"
 #include "unit/topology_fixture.hpp"
 
 namespace homing::topology::testing {
@@ -102,6 +105,33 @@ TEST_F(real_machine, holds_the_cpus_of_the_mask) {
   const auto here = m->domain_of_cpu(platform::current_cpu());
   ASSERT_TRUE(here);
   EXPECT_LT(to_index(*here), m->domains().size());
+}
+
+TEST_F(real_machine, a_mask_that_cannot_be_read_takes_no_cpu) {
+  const platform::cpu_set mask = platform::get_affinity(::getpid()).mask;
+  homing::testing::in_sandbox({SYS_sched_getaffinity}, [&](int) {
+    const auto m = read_or_fail({});
+    EXPECT_EQ(m->usable_cpus(), mask.count()) << "/proc/self/status says it, too";
+    EXPECT_TRUE(m->cut().mask_known);
+    EXPECT_NE(m->cut().mask_refused, 0);
+    EXPECT_NE(m->describe().find("the affinity mask can't be read (sched_getaffinity: E"), std::string::npos);
+    EXPECT_EQ(one_domain()->usable_cpus(), mask.count());
+    EXPECT_EQ(m->at(at(0)).binding, platform::set_affinity(0, m->at(at(0)).binding).mask) << "binding still works";
+  });
+}
+
+TEST_F(real_machine, a_mask_that_nobody_knows_leaves_all_cpus) {
+  machine_facts facts;
+  facts.this_system = true;
+  facts.nodes.push_back({node_id{0}, true, true, 0});
+  for (int cpu = 0; cpu < 4; ++cpu) facts.cpus.push_back({cpu_id{cpu}, 0, -1, -1, -1, 0, true});
+  given_limits given;
+  given.mask = platform::cpu_set{};  // as where /proc can't be read either
+  const auto m = build(facts, domain_kind::node, given).value;
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->usable_cpus(), 4U);
+  EXPECT_EQ(m->cut().cut_by_affinity, 0U);
+  EXPECT_FALSE(m->cut().mask_known);
 }
 
 TEST_F(real_machine, without_hwloc_is_one_domain_with_the_mask) {

@@ -1,5 +1,11 @@
 /// Property: a made-up machine becomes the domains that its description says, whatever its shape.
 /// Method: synthetic machines of 1 to 8 nodes and XML machines that break each usual assumption.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
 #include "unit/topology_fixture.hpp"
 
 namespace homing::topology::testing {
@@ -83,6 +89,36 @@ TEST(shapes, cpus_that_no_node_has_keep_a_domain_of_their_own) {
   EXPECT_EQ(m->at(at(1)).memory_node, node_id{0});
   EXPECT_EQ(m->distance(at(1), at(0)), 20U);
   EXPECT_EQ(m->usable_cpus(), 4U);
+  EXPECT_FALSE(m->at(at(0)).nodeless);
+  EXPECT_TRUE(m->at(at(1)).nodeless);
+  EXPECT_NE(m->describe().find("domain 1: no node, socket 1"), std::string::npos) << "node 0 is not shown twice";
+}
+
+// The captures' names are those of hwloc's own tests.
+TEST(captured, memory_is_what_hwloc_puts_beside_the_cpus) {
+  const auto persistent = fixture("captured/fakememinitiators-1np2c+1npp+gi");
+  const std::vector<int> nodes = {0, 1, 2, 3};  // no memory of their own, and distances that mislead
+  const std::vector<int> memory = {5, 8, 6, 9};
+  EXPECT_EQ(nodes_of(*persistent), nodes);
+  for (unsigned d = 0; d < memory.size(); ++d) {
+    EXPECT_EQ(static_cast<int>(persistent->at(at(d)).memory_node), memory[d]) << d;
+  }
+  const auto tiers = fixture("captured/fakeheteromemtiers");
+  EXPECT_EQ(nodes_of(*tiers), (ints{0, 1, 2})) << "DRAM, and HBM where there is no DRAM";
+}
+
+TEST(captured, memory_beside_the_cpus_comes_before_a_smaller_distance) {
+  const auto m = fixture("memory_beside");
+  EXPECT_EQ(m->at(at(1)).memory_node, node_id{2}) << "node 0 is said to be nearer, but node 2 is beside CPUs 2 and 3";
+  EXPECT_EQ(m->nodes()[1].nearest_memory, node_index{2});
+}
+
+TEST(captured, cpus_of_a_node_that_is_switched_off_are_in_no_node) {
+  const auto m = fixture("captured/offline-cpu0-node0");
+  ASSERT_EQ(m->domains().size(), 2U);
+  EXPECT_NE(m->at(at(0)).nodeless, m->at(at(1)).nodeless) << "node 1 is one domain";
+  EXPECT_EQ(m->at(at(0)).memory_node, node_id{1});
+  EXPECT_EQ(m->at(at(1)).memory_node, node_id{1});
 }
 
 TEST(shapes, distances_in_another_unit_are_brought_to_ten_for_local) {
@@ -143,11 +179,55 @@ TEST(bad_input, is_an_error_with_a_text) {
   for (const char* text : {"", "foo", "node:", "node:-1 pu:1", "node:0 pu:1", "pu:1 node:2", "node:2("}) {
     EXPECT_NE(error(source::origin::synthetic, text), "") << text;
   }
-  EXPECT_EQ(error(source::origin::synthetic, "node:100000 core:1000 pu:1"), "more than 65536 CPUs");
-  EXPECT_EQ(error(source::origin::synthetic, "node:99999999999999999999 pu:1"), "more than 65536 CPUs");
+  EXPECT_EQ(error(source::origin::synthetic, "node:100000 core:1000 pu:1"), "more than 4096 CPUs");
+  EXPECT_EQ(error(source::origin::synthetic, "node:99999999999999999999 pu:1"), "more than 4096 CPUs");
+  EXPECT_EQ(error(source::origin::synthetic, "node:1 core:4097 pu:1"), "more than 4096 CPUs");
+  EXPECT_EQ(error(source::origin::synthetic, "node:2048 pu:1"), "more than 1024 domains");
   EXPECT_NE(error(source::origin::xml, "/nonexistent/machine.xml"), "");
   EXPECT_EQ(error(source::origin::xml, "/"), "not a file");
   EXPECT_NE(error(source::origin::xml, __FILE__), "") << "a C++ file is no XML";
+}
+
+TEST(shapes, machines_up_to_the_bound_are_read) {
+  EXPECT_EQ(synthetic("node:1024 core:2 pu:2")->domains().size(), 1024U);
+  EXPECT_EQ(synthetic("pack:4 node:2 core:256 pu:2")->usable_cpus(), 4096U);
+}
+
+// The fixture `name` with the first `from` replaced: what is wrong with it.
+std::string problem_with(const std::string& name, const std::string& from, const std::string& to) {
+  std::ifstream in(fixture_path(name));
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const std::size_t found = text.find(from);
+  EXPECT_NE(found, std::string::npos) << from;
+  text.replace(found, from.size(), to);
+  const std::string path = ::testing::TempDir() + "homing_indices_" + std::to_string(::getpid()) + ".xml";
+  std::ofstream(path) << text;
+  const read_result result = read({.from = source::origin::xml, .text = path});
+  std::remove(path.c_str());
+  return result.value ? "" : result.error;
+}
+
+TEST(bad_input, indices_that_no_machine_has_are_refused) {
+  const std::string cpu = "type=\"PU\" os_index=\"1\"";
+  const std::string node = "type=\"NUMANode\" os_index=\"2\"";
+  const std::string socket = "type=\"Package\" os_index=\"1\"";
+  EXPECT_EQ(problem_with("unequal", cpu, cpu), "");
+  EXPECT_EQ(problem_with("unequal", cpu, "type=\"PU\""), "a CPU has no valid index");
+  EXPECT_EQ(problem_with("unequal", node, "type=\"NUMANode\""), "a node has no valid index");
+  for (const char* index : {"-1", "4294967295"}) {
+    const std::string with = std::string("\" os_index=\"") + index + '"';
+    EXPECT_EQ(problem_with("unequal", cpu, "type=\"PU" + with), "a CPU has no valid index");
+    EXPECT_EQ(problem_with("unequal", node, "type=\"NUMANode" + with), "a node has no valid index");
+    EXPECT_EQ(problem_with("unequal", socket, "type=\"Package" + with), "") << "sockets may be without a number";
+  }
+  for (const char* index : {"-7", "2147483648", "70000", "99999999999999"}) {
+    const std::string with = std::string("\" os_index=\"") + index + '"';
+    EXPECT_TRUE(problem_with("unequal", cpu, "type=\"PU" + with).ends_with("expected 0 to 65535"));
+    EXPECT_TRUE(problem_with("unequal", node, "type=\"NUMANode" + with).ends_with("expected 0 to 65535"));
+  }
+  EXPECT_EQ(problem_with("unequal", cpu, "type=\"PU\" os_index=\"2\""), "CPU index 2 and its set don't agree");
+  EXPECT_EQ(problem_with("unequal", node, "type=\"NUMANode\" os_index=\"x\""), "node index 0 and its set don't agree");
+  EXPECT_EQ(problem_with("unequal", socket, "type=\"Package\" os_index=\"-7\""), "socket index 4294967289 is too high");
 }
 
 TEST(drawing, names_domains_distances_and_that_it_is_virtual) {

@@ -12,6 +12,7 @@ from typing import Annotated, Optional
 import typer
 
 from ..errors import LabError, UsageError
+from ..output import write_text
 from . import figures, files, page, runs, sheet
 
 PAGE = Path("lab-report.html")
@@ -19,7 +20,7 @@ PAGE = Path("lab-report.html")
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
     except OSError as error:
         raise LabError(f"can't write {path}: {error.strerror}") from error
 

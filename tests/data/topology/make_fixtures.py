@@ -110,6 +110,11 @@ FIXTURES = {
         distances=([0, 1, 2, 3], [[10, 20, 24, 10], [20, 10, 24, 20], [24, 24, 10, 24], [10, 20, 24, 10]]),
         figures={"Bandwidth": [(0, [0, 1], 100000), (1, [2, 3], 50000), (2, [0, 1], 17600), (3, [0, 1], 400000)],
                  "Latency": [(0, [0, 1], 90), (0, [2, 3], 140), (2, [0, 1], 279), (2, [2, 3], 364)]}),
+    # Node 1 has CPUs and no memory; node 2 is attached to the same CPUs, and farther by the firmware's figures.
+    "memory_beside": machine(
+        ("Package", 0, node(0), *cores(0, 1)),
+        ("Package", 1, node(1, 0), node(2), *cores(2, 3)),
+        distances=([0, 1, 2], [[10, 20, 20], [15, 10, 20], [20, 20, 10]])),
     # Socket 1 belongs to no node at all.
     "node_left_out": machine(
         ("Package", 0, node(0), *cores(0, 1)),

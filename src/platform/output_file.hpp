@@ -1,0 +1,29 @@
+/// Opening a file that a user named, to write into it: no trap that somebody else laid is stepped into.
+#pragma once
+
+#include <string_view>
+
+namespace homing::platform {
+
+enum class output_mode {
+  append,   ///< behind what is there
+  replace,  ///< what is there goes
+  create    ///< there must be nothing yet: EEXIST otherwise, for a link too
+};
+
+struct [[nodiscard]] opened_output {
+  int file = -1;                  ///< to be closed by the caller; -1: not opened
+  const char* problem = nullptr;  ///< why not, for people; null if it is open
+  int error_number = 0;           ///< the same as an errno
+};
+
+/// Opens (or makes, mode 0644 less the umask) the file `path`. A symbolic link in its last place is followed only if
+/// this user, root or the kernel (/proc) made it: in a folder for everybody, such as /tmp, others lay links. A FIFO
+/// without a reader is an error, where open(2) would wait for one. Never allocates, never throws.
+opened_output open_output(const char* path, output_mode mode) noexcept;
+
+/// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), not the end of the process.
+/// False: errno says why.
+[[nodiscard]] bool write_whole(int file, std::string_view text) noexcept;
+
+}  // namespace homing::platform

@@ -1,0 +1,72 @@
+"""Packaging: what is broken around the build is a message, not its end. Method: an MPI wrapper that can't compile, as
+Debian's openmpi-bin without its headers; and scripts/build in a tree that was copied with its build folder, with a cmake
+that only notes how it is called."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def check(condition, what, seen=""):
+    if not condition:
+        raise SystemExit(f"failed: {what}\n{seen}")
+    print(f"ok: {what}")
+
+
+def script(path, text):
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+
+
+def broken_mpi(folder):
+    tools = folder / "bin"
+    tools.mkdir()
+    for name in ("mpicxx", "mpic++", "mpiCC"):
+        script(tools / name, 'case "$*" in *-show*) echo "c++ -I/nonexistent/openmpi/include -lmpi" ;; *) exit 1 ;; esac\n')
+    project = folder / "project"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\n"
+        f"list(APPEND CMAKE_MODULE_PATH {ROOT}/cmake)\ninclude(optional_mpi)\nhoming_find_mpi()\n"
+        'message(STATUS "found: ${MPI_CXX_FOUND}")\n')
+    done = subprocess.run(["cmake", "-S", project, "-B", folder / "build"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+    check(done.returncode == 0 and "MPI left out" in done.stdout, "a broken MPI is left out", done.stdout)
+
+
+def copied_tree(folder):
+    tools = folder / "tools"
+    tools.mkdir()
+    script(tools / "cmake", f'echo "$@" >> {folder}/calls\n')
+    tree = folder / "copy"
+    (tree / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/build", tree / "scripts/build")
+    build = tree / "build/release"
+    build.mkdir(parents=True)
+    (build / "build.ninja").touch()
+
+    def run(home):
+        (build / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n")
+        (folder / "calls").unlink(missing_ok=True)
+        done = subprocess.run([tree / "scripts/build", "release"], text=True, capture_output=True,
+                              env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+        return done, (folder / "calls").read_text().splitlines()
+
+    done, calls = run(tree)
+    check(done.returncode == 0 and len(calls) == 1 and calls[0].startswith("--build"), "a tree in its place is only built", (done, calls))
+    done, calls = run("/somewhere/else")
+    check(done.returncode == 0 and calls[0] == "--preset release --fresh" and calls[1].startswith("--build"),
+          "a copied one is configured anew", (done, calls))
+    check("/somewhere/else" in done.stderr, "and it is said", done)
+
+
+for test in (broken_mpi, copied_tree):
+    work = Path(tempfile.mkdtemp(prefix="homing-configure-"))
+    try:
+        test(work)
+    finally:
+        shutil.rmtree(work)
