@@ -194,15 +194,17 @@ bool arena::worker_could_enter() noexcept {
 }
 
 bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
-  if (affinity >= first_domain_slot) {
-    const unsigned d = affinity - first_domain_slot;
-    arena_domain& home = domains_[d];
+  const bool to_domain = affinity >= first_domain_slot;
+  arena_domain& home = domains_[home_of(affinity)];
+  if (to_domain || !slots_[affinity].occupied.load(sync::relaxed)) {
     // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
     if (!stays_ && manager_.mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&
         home.allotted.load(sync::relaxed) == 0 && home.searchers.load(sync::relaxed) == 0 &&
         busy_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }
+  }
+  if (to_domain) {
     return mailbox_of(home.mail, slot_mail_capacity * std::max(4U, slot_count_))->post(item, tag);
   }
   return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
@@ -274,8 +276,8 @@ void arena::end_search_found(thread_state& t, const search_scope& scope) noexcep
     }
     call_somebody({.home = t.domain}, stays_ && resumed.empty() && !has_common_task({}) ? reach::home : reach::all);
   } else if (scope.takes_enqueued && outer_searchers(stays_ ? before_here : before) == 1) {
-    // [S14] Those that still search are in nested waits. Who enqueues has passed a full fence, as leaving the count is.
-    sync::full_fence();
+    // [S14] Those that still search are in nested waits. Who enqueues has passed a full fence before its look.
+    sync::full_fence_after_exchange();
     const unsigned by = stays_ ? t.domain : anybody;
     if (has_enqueued_for(by)) {
       call_somebody({work_kind::enqueued, no_isolation, t.domain}, reach::all);

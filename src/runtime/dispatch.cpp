@@ -367,9 +367,7 @@ bool mail(thread_state& t, task& work, slot_id address, std::uint64_t tag) noexc
     }
   } catch (const std::bad_alloc&) {
   }
-  if (proxy != nullptr) {
-    proxy->free(*t.pool);
-  }
+  if (proxy != nullptr) proxy->free(*t.pool);
   return false;
 }
 
@@ -392,14 +390,12 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   task_access::set_isolation(work, isolation);
   task_access::set_address(work, {t.slot_number, affinity, home});
 
+  // A slot's mail waits for its thread also while that is away: a worker comes back to the slot that it had.
   const bool to_slot = affinity < first_domain_slot;
-  const bool taken_slot = to_slot && a.slot(affinity).occupied.load(sync::relaxed);
-  const bool mail_to_slot = taken_slot && affinity != t.slot_number;
-  const bool mail_to_domain = !mail_to_slot && home != t.domain && !(to_slot && affinity == t.slot_number);
+  const bool mail_to_slot = to_slot && affinity != t.slot_number;
+  const bool mail_to_domain = !to_slot && home != t.domain;
   if (mail_to_slot || mail_to_domain) {
-    const slot_id address = mail_to_slot ? affinity : static_cast<slot_id>(first_domain_slot + home);
-    const std::uint64_t tag = make_tag(isolation, address);
-    if (mail(t, work, address, tag)) {
+    if (mail(t, work, affinity, make_tag(isolation, affinity))) {
       a.new_mail(work_kind::mailed, isolation, home);
       return;
     }

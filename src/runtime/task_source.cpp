@@ -46,8 +46,14 @@ task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_
   }
 }
 
+/// Whether the thread of a slot is there to fetch its mail soon, or while others have patience, may be on its way.
+bool is_expected(const arena_domain& d, const arena_slot& slot, patience p) noexcept {
+  return slot.hungry.load(sync::relaxed) || (p == patience::some && !slot.occupied.load(sync::relaxed) &&
+                                             d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed));
+}
+
 /// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
-task* take_mail(thread_state& t, isolation_tag isolation) {
+task* take_mail(thread_state& t, isolation_tag isolation, patience p) {
   arena& a = *t.in;
   if (task* found = take_mail(t, t.slot->mail, isolation)) {
     return found;
@@ -58,7 +64,7 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   }
   for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
     arena_slot& sibling = a.slot(i);
-    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.hungry.load(sync::relaxed)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !is_expected(home, sibling, p)) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
       }
@@ -147,7 +153,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
     return affinity < a.slot_count() && affinity != t.slot_number && p == patience::some &&
-           a.slot(affinity).hungry.load(sync::relaxed);
+           is_expected(d, a.slot(affinity), p);
   }
   return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
@@ -287,7 +293,7 @@ task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noe
   if (scope.isolation != no_isolation && !has_room(t)) {
     return take_resumed(t);  // what turns out to be of another region could not be kept
   }
-  if (task* found = take_mail(t, scope.isolation)) {
+  if (task* found = take_mail(t, scope.isolation, p)) {
     return found;
   }
   // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But

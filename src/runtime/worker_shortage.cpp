@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t wait_ns_min = 1'000'000;
 constexpr std::int64_t wait_ns_max = 1'000'000'000;
-constexpr unsigned insisting_max = 7;       ///< refusals in a row: 127 ms of waiting in all
+constexpr unsigned insisting_max = 7;    ///< refusals in a row: 127 ms of waiting in all
 constexpr unsigned pushes_per_look = 8;  ///< the clock costs half of a push, and tasks may be long and few
 
 /// Twice as long each time.
