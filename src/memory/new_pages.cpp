@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -111,7 +111,7 @@ int new_pages::touch_from_homes(address_range range) const {
   for (std::size_t h = 0; h < homes_.size(); ++h) {  // one after the other: each is there to be placed, not to be fast
     try {
       std::thread(touch, h, std::cref(cpus[h])).join();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no thread, or no memory for one
       errors[h] = EAGAIN;
     }
   }

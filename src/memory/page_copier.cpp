@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace homing::memory {
@@ -49,7 +49,7 @@ void copy_home(platform::page_calls& calls, const topology::snapshot& machine, c
   for (std::size_t o = 0; o < orders.size(); ++o) {
     try {
       threads.emplace_back(work, o, std::cref(cpus[o]), asides[o].get());
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no thread, or no memory for one
       for (std::size_t u = 0; u < orders[o].units.size(); ++u) done(o, u, EAGAIN);
     }
   }

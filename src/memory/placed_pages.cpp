@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -76,7 +76,7 @@ void at_homes(std::span<const domain_index> homes, home_work work) {
         }
         work.call(work.context, home);
       });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no thread, or no memory for one
       work.call(work.context, home);
     }
   }

@@ -367,9 +367,7 @@ bool mail(thread_state& t, task& work, slot_id address, std::uint64_t tag) noexc
     }
   } catch (const std::bad_alloc&) {
   }
-  if (proxy != nullptr) {
-    proxy->free(*t.pool);
-  }
+  if (proxy != nullptr) proxy->free(*t.pool);
   return false;
 }
 
@@ -397,8 +395,7 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
   const bool mail_to_slot = to_slot && affinity != t.slot_number;
   const bool mail_to_domain = !to_slot && home != t.domain;
   if (mail_to_slot || mail_to_domain) {
-    const std::uint64_t tag = make_tag(isolation, affinity);
-    if (mail(t, work, affinity, tag)) {
+    if (mail(t, work, affinity, make_tag(isolation, affinity))) {
       a.new_mail(work_kind::mailed, isolation, home);
       return;
     }

@@ -26,6 +26,16 @@ std::chrono::nanoseconds search_budget_for(unsigned cpus) noexcept {
   return std::min(of_one, of_all / std::max(cpus, 1U));
 }
 
+/// Without making a set of what they share: nothing here may need memory.
+bool share_a_cpu(const platform::cpu_set& a, const platform::cpu_set& b) noexcept {
+  const auto one = a.words();
+  const auto other = b.words();
+  for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+    if ((one[i] & other[i]) != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 resource_manager& resource_manager::current() {
@@ -51,7 +61,13 @@ resource_manager* resource_manager::current_or_null() noexcept { return process_
 void resource_manager::replace_after_fork() {
   if (process_manager.load(sync::relaxed) != nullptr) {
     sync::prepare_asymmetric_fences();
-    process_manager.store(new resource_manager, sync::release);
+    resource_manager* fresh = nullptr;
+    try {
+      fresh = new resource_manager;
+    } catch (const std::bad_alloc&) {
+      // Nobody can be told here: the child's first use makes one, and throws if there is still no memory.
+    }
+    process_manager.store(fresh, sync::release);
   }
 }
 
@@ -117,9 +133,7 @@ std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) no
   for (unsigned i = 0; i < domain_count_; ++i) {
     const unsigned d = (present + i) % domain_count_;  // among equals, where it is
     const topology::domain& domain = machine_.domains()[d];
-    platform::cpu_set common = mask;
-    common &= domain.binding;
-    if ((common.empty() && !mask.empty()) || domains_[d].usable.cpus == 0) {
+    if ((!share_a_cpu(mask, domain.binding) && !mask.empty()) || domains_[d].usable.cpus == 0) {
       continue;  // its user has bound it elsewhere; or the domain has gone [A19]
     }
     if (best >= 0) {
