@@ -213,7 +213,7 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
 template <typename Call>
 void arena::for_work_left(unsigned home, Call&& call) noexcept {
   if (!stays_) {
-    if (has_work(no_isolation, anybody)) {
+    if (has_work(no_isolation, anybody) || in_phase()) {
       call(home, reach::all);
     }
     return;

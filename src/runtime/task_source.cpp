@@ -46,10 +46,10 @@ task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_
   }
 }
 
-/// Whether the thread of a slot is there to fetch its mail soon, or while others have patience, may be on its way.
-bool is_expected(const arena_domain& d, const arena_slot& slot, patience p) noexcept {
-  return slot.hungry.load(sync::relaxed) || (p == patience::some && !slot.occupied.load(sync::relaxed) &&
-                                             d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed));
+/// Whether a slot's mail is left to its thread: that looks for work, or may be on its way, or others have patience.
+bool is_left_to_its_thread(const arena_domain& d, const arena_slot& slot, patience p) noexcept {
+  return p == patience::some || slot.hungry.load(sync::relaxed) ||
+         (!slot.occupied.load(sync::relaxed) && d.active.load(sync::relaxed) > d.arrived.load(sync::relaxed));
 }
 
 /// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
@@ -64,7 +64,7 @@ task* take_mail(thread_state& t, isolation_tag isolation, patience p) {
   }
   for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
     arena_slot& sibling = a.slot(i);
-    if (sibling.mail.load(sync::relaxed) != nullptr && !is_expected(home, sibling, p)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !is_left_to_its_thread(home, sibling, p)) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
       }
@@ -152,8 +152,8 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
-    return affinity < a.slot_count() && affinity != t.slot_number && p == patience::some &&
-           is_expected(d, a.slot(affinity), p);
+    return affinity < a.slot_count() && affinity != t.slot_number &&
+           is_left_to_its_thread(d, a.slot(affinity), p);
   }
   return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));

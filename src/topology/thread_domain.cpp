@@ -2,6 +2,8 @@
 #include <homing/detail/unbound.hpp>
 #include <homing/topology.hpp>
 
+#include <pthread.h>
+
 #include <cstring>
 #include <memory>
 #include <new>
@@ -16,15 +18,39 @@
 namespace homing::topology {
 namespace {
 
-// What a thread knows of itself.
+// What a thread knows of itself. Nothing in it needs a destructor: without memory to note one, the C library would end
+// the process.
 struct thread_place {
-  unsigned long generation = 0;  // of `machine`; 0: none yet
-  std::optional<snapshot> machine;
+  unsigned long generation = 0;       // of `machine`; 0: none yet
+  const snapshot* machine = nullptr;  // owned; freed at the thread's end
   std::optional<domain_index> bound;  // by a bound_thread, in that snapshot
   std::optional<domain_index> dealt;  // in that snapshot
 };
 
-thread_local thread_place here;
+constinit thread_local thread_place here;
+
+void forget_machine(void* machine) {
+  here.machine = nullptr;
+  here.generation = 0;
+  delete static_cast<const snapshot*>(machine);
+}
+
+// Made when the library is loaded; its value, of each thread, is here.machine.
+struct end_key {
+  pthread_key_t key{};
+  const bool made = pthread_key_create(&key, &forget_machine) == 0;
+};
+const end_key at_thread_end;
+
+// Throws std::bad_alloc, with what the thread knew left as it was.
+void keep_machine(unsigned long generation) {
+  auto fresh = std::make_unique<const snapshot>(current());
+  if (!at_thread_end.made || pthread_setspecific(at_thread_end.key, fresh.get()) != 0) throw std::bad_alloc();
+  delete std::exchange(here.machine, fresh.release());
+  here.generation = generation;
+  here.dealt.reset();
+  if (here.bound && to_index(*here.bound) >= here.machine->domains().size()) here.bound.reset();
+}
 
 // The n-th thread that asks: domains by turns, each as often in a round as it has CPUs, spread over the round. With
 // domains of one size that is round-robin.
@@ -47,12 +73,7 @@ domain_index deal(const snapshot& machine) noexcept {
 
 domain_index current_domain() noexcept try {
   const unsigned long generation = current_generation();
-  if (here.generation != generation) {
-    here.machine = current();
-    here.generation = generation;
-    here.dealt.reset();
-    if (here.bound && to_index(*here.bound) >= here.machine->domains().size()) here.bound.reset();
-  }
+  if (here.generation != generation) keep_machine(generation);
   const snapshot& machine = *here.machine;
   if (machine.domains().size() == 1) return domain_index{0};
   if (here.bound) return *here.bound;
