@@ -46,7 +46,6 @@ struct alignas(sync::cache_line_bytes) arena_slot {
 struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
   sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
-  sync::atomic<int> arrived{0};    ///< of these, those in a slot; a hint
   sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
   int share = 0;                   ///< the same while an allotment is worked out; guarded by the manager's lock
   sync::atomic<sync::mailbox*> mail{nullptr};

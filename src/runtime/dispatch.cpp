@@ -449,7 +449,6 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     a.worker_leaves(t.domain);
   } else {
     attachment stay(t, a, number, thread_kind::worker);
-    a.domain(t.domain).arrived.fetch_add(1, sync::relaxed);
     search_mark mark = search_mark::held;
     if (a.observers.has_news(t.greeted)) {
       a.end_search_found(t, {});  // [S8] the observers may take long: others look meanwhile
@@ -460,7 +459,6 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
-    a.domain(t.domain).arrived.fetch_sub(1, sync::relaxed);
     a.worker_leaves(t.domain);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
       a.observers.take_leave(t.greeted, true);

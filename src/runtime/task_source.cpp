@@ -46,14 +46,8 @@ task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_
   }
 }
 
-/// Whether a slot's mail is left to its thread: that looks for work, or may be on its way, or others have patience.
-bool is_left_to_its_thread(const arena_domain& d, const arena_slot& slot, patience p) noexcept {
-  return p == patience::some || slot.hungry.load(sync::relaxed) ||
-         (!slot.occupied.load(sync::relaxed) && d.active.load(sync::relaxed) > d.arrived.load(sync::relaxed));
-}
-
 /// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
-task* take_mail(thread_state& t, isolation_tag isolation, patience p) {
+task* take_mail(thread_state& t, isolation_tag isolation) {
   arena& a = *t.in;
   if (task* found = take_mail(t, t.slot->mail, isolation)) {
     return found;
@@ -64,7 +58,7 @@ task* take_mail(thread_state& t, isolation_tag isolation, patience p) {
   }
   for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
     arena_slot& sibling = a.slot(i);
-    if (sibling.mail.load(sync::relaxed) != nullptr && !is_left_to_its_thread(home, sibling, p)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.hungry.load(sync::relaxed)) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
       }
@@ -152,8 +146,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
-    return affinity < a.slot_count() && affinity != t.slot_number &&
-           is_left_to_its_thread(d, a.slot(affinity), p);
+    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).hungry.load(sync::relaxed);
   }
   return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
@@ -293,7 +286,7 @@ task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noe
   if (scope.isolation != no_isolation && !has_room(t)) {
     return take_resumed(t);  // what turns out to be of another region could not be kept
   }
-  if (task* found = take_mail(t, scope.isolation, p)) {
+  if (task* found = take_mail(t, scope.isolation)) {
     return found;
   }
   // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But

@@ -1,6 +1,8 @@
-// A loop with an affinity_partitioner runs again where it ran before, and a task's affinity is never rewritten: made-up
-// machines of 1, 2 and 4 nodes, each in a process of its own.
+// A loop with an affinity_partitioner runs again where it ran before, one with a static_partitioner on the same
+// threads, and a task's affinity is never rewritten: made-up machines of 1, 2 and 4 nodes, each in a process of its
+// own.
 #include <gtest/gtest.h>
+#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -9,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <ostream>
+#include <thread>
 #include <vector>
 
 #include "unit/await.hpp"
@@ -107,6 +110,37 @@ class addressed_task final : public tbb::detail::d1::task {
   std::atomic<int>& away_;
   const tbb::detail::d1::slot_id address_;
 };
+
+/// All threads at once in every loop, each with one range, and loop after loop, so that nobody falls asleep.
+TEST_P(affinity, of_a_static_loop_brings_a_range_back_to_its_thread) {
+  in_own_process(on_machine(GetParam().topology), [] {
+    constexpr int threads = 16;
+    constexpr int loops = 300;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena arena(threads);
+    std::vector<std::thread::id> before(threads);
+    int moved = 0;
+    for (int l = 0; l < loops; ++l) {
+      std::vector<std::thread::id> now(threads);
+      std::atomic<int> present{0};
+      arena.execute([&] {
+        tbb::parallel_for(
+            tbb::blocked_range<int>(0, threads, 1),
+            [&](const tbb::blocked_range<int>& range) {
+              now[static_cast<std::size_t>(range.begin())] = std::this_thread::get_id();
+              ++present;
+              await("all threads", [&] { return present == threads; });
+            },
+            tbb::static_partitioner());
+      });
+      for (std::size_t i = 0; i < now.size() && l > 0; ++i) {
+        moved += now[i] != before[i] ? 1 : 0;
+      }
+      before = now;
+    }
+    EXPECT_LE(moved, loops * threads / 100);
+  });
+}
 
 /// Many more tasks than the threads can run at once, so that all kinds of takers come: the addressee, its neighbours,
 /// thieves, and the creator.
