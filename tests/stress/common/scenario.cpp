@@ -48,6 +48,7 @@ const std::vector<scenario>& all_scenarios() {
       {"homes", "pipelines whose stages and items have homes", placed_pipelines},
       {"suspended", "many tasks suspended at once", many_suspended},
       {"owners", "a blocking call returns on its own thread after suspensions", suspended_masters},
+      {"waits", "threads that wait for one group from depth, on top of tasks, in isolation", mixed_waiters, false},
       {"finalize", "all workers end on finalize, and come back", finalize_between},
       {"fork", "a child of a process with workers can run loops", fork_children, false},
   };

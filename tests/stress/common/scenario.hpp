@@ -79,6 +79,7 @@ void changing_leases(const round& r);      // leases.cpp
 void placed_pipelines(const round& r);     // placed_pipelines.cpp
 void many_suspended(const round& r);       // suspended.cpp
 void suspended_masters(const round& r);    // suspended.cpp
+void mixed_waiters(const round& r);        // waits.cpp
 void finalize_between(const round& r);     // process.cpp
 void fork_children(const round& r);        // process.cpp
 
