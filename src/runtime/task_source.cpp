@@ -162,8 +162,7 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
       return false;
     }
     const slot_id affinity = tag_affinity(tag);
-    if (affinity != no_slot && (isolation == no_isolation || p == patience::some) &&
-        leave_for_home(t, slot, affinity, p)) {
+    if (affinity != no_slot && leave_for_home(t, slot, affinity, p)) {
       t.counters.add(event::bypass);
       return false;
     }
