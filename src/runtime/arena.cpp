@@ -305,8 +305,33 @@ void arena::new_common_work(const work_call& call) noexcept {
 
 void arena::new_work_that_stays(work_call call, const arena_slot& where) noexcept {
   call.home = where.domain.load(sync::relaxed);
+  if (__builtin_expect(where.absent.load(sync::relaxed), false)) {
+    call_for_work_left(call.home);  // [S15] everybody's
+    return;
+  }
   if (domains_[call.home].searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
     call_somebody(call, reach::home);
+  }
+}
+
+bool arena::become_absent(arena_slot& s, thread_kind entered_as) noexcept {
+  if (s.absent.load(sync::relaxed)) {
+    return false;
+  }
+  s.absent.store(true, sync::relaxed);
+  if (entered_as == thread_kind::worker) {
+    domains_[s.domain.load(sync::relaxed)].absent.fetch_add(1, sync::relaxed);
+  }
+  return true;
+}
+
+void arena::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
+  if (!s.absent.load(sync::relaxed)) {
+    return;
+  }
+  s.absent.store(false, sync::relaxed);
+  if (entered_as == thread_kind::worker) {
+    domains_[s.domain.load(sync::relaxed)].absent.fetch_sub(1, sync::relaxed);
   }
 }
 

@@ -38,6 +38,7 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
   sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
   dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
+  sync::atomic<bool> absent{false};            ///< its thread rests where it can't take what lies here [S15]
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) sync::atomic<bool> hungry{false};  ///< its thread looks for work
   sync::atomic<std::int64_t> hungry_since_ns{0};                     ///< when that began last; a hint for its robbers
@@ -47,6 +48,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
   sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
   sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
+  sync::atomic<int> absent{0};     ///< of its workers, those that rest where they can't serve it [S15]
   int share = 0;                   ///< the same while an allotment is worked out; guarded by the manager's lock
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
@@ -140,7 +142,7 @@ class arena {
     pushers_fence();
     arena_domain& d = domains_[home];
     if (d.searchers.load(sync::relaxed) == 0 && somebody_could_come()) {
-      call_somebody({kind, isolation, home}, stays_ && d.allotted.load(sync::relaxed) > 0 ? reach::home : reach::all);
+      call_somebody({kind, isolation, home}, is_left_to(home) ? reach::home : reach::all);
     }
   }
 
@@ -196,13 +198,26 @@ class arena {
   /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers
   /// are due.
   [[nodiscard]] bool is_left_to(unsigned home) const noexcept {
-    return stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
+    const arena_domain& d = domains_[home];
+    return stays_ && d.allotted.load(sync::relaxed) > d.absent.load(sync::relaxed);
   }
   /// [S10] Whether thieves of that domain may rob the slot: all do where they may go everywhere; else those of its
-  /// thread's domain, and if it has none, all.
+  /// thread's domain, and if it has none, or one that can't take anything there, all.
   [[nodiscard]] bool may_rob(unsigned domain, const arena_slot& slot) const noexcept {
-    return !stays_ || slot.domain.load(sync::relaxed) == domain || !slot.occupied.load(sync::relaxed);
+    return !stays_ || slot.domain.load(sync::relaxed) == domain || !slot.occupied.load(sync::relaxed) ||
+           slot.absent.load(sync::relaxed);
   }
+  /// [S10] Whether a domain's queues are for other domains' threads, too, where thieves stay: it has no worker for them.
+  [[nodiscard]] bool is_unserved(const arena_domain& d) const noexcept {
+    const int absent = d.absent.load(sync::relaxed);
+    return d.allotted.load(sync::relaxed) <= absent && d.active.load(sync::relaxed) <= absent;
+  }
+  [[nodiscard]] bool thieves_stay() const noexcept { return stays_; }
+
+  /// [S15] The thread in the slot is about to rest where it can't take what lies there. True unless it was so before;
+  /// then a heavy fence and a call for work left must follow.
+  [[nodiscard]] bool become_absent(arena_slot& s, thread_kind entered_as) noexcept;
+  void end_absence(arena_slot& s, thread_kind entered_as) noexcept;
 
   void sleep_begin(sleeper& s) noexcept;
   /// Takes the sleeper off the list; true if a waker had done so (and counted it as searching).

@@ -39,7 +39,7 @@ void arena::new_enqueued_work(unsigned home_or_none) noexcept {
   const unsigned home = common ? 0 : home_or_none;
   const int counts = (common ? searchers_ : domains_[home].searchers).load(sync::relaxed);
   if (able_searchers(work_kind::enqueued, counts) == 0 && somebody_could_come()) {
-    const bool stay = !common && stays_ && domains_[home].allotted.load(sync::relaxed) > 0;
+    const bool stay = !common && is_left_to(home);
     call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
   }
   if (__builtin_expect(manager_.is_refused(), false)) {

@@ -113,7 +113,7 @@ bool arena::wake_sleeper(const work_call& call, reach who) noexcept {
     sleeper* left = nullptr;  // a stack that has no thread: only if no thread will do, and not for another stack's sake
     for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
       if (s->point != nullptr) {
-        left = suits(*s, call, who) && has_task(s->scope, anybody) ? s : left;
+        left = suits(*s, call, who) && has_task(s->scope, call.home) ? s : left;
       } else if ((best == nullptr || (s->thread->domain == call.home && best->thread->domain != call.home)) &&
                  suits(*s, call, who)) {
         best = s;

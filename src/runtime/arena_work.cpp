@@ -41,8 +41,7 @@ bool arena::has_queued_in(unsigned domain, const search_scope& scope, unsigned b
     return false;
   }
   // As take_queued(): where thieves stay, a queue that nobody else could serve, and nothing else.
-  return !stays_ || by_domain == anybody || domain == by_domain ||
-         (d.allotted.load(sync::relaxed) == 0 && d.active.load(sync::relaxed) == 0);
+  return !stays_ || by_domain == anybody || domain == by_domain || is_unserved(d);
 }
 
 bool arena::has_mail(unsigned domain, const search_scope& scope) const noexcept {

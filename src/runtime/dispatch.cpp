@@ -53,7 +53,11 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
   if (scope.is_counted()) {
     a.end_search_empty(t, scope);
   }
+  const bool left_more = step_aside(t, scope.isolation == no_isolation ? rest_place::slot : rest_place::elsewhere);
   sync::heavy_fence();  // ... before the last look
+  if (__builtin_expect(left_more, false)) {
+    call_for_slots_left(t);
+  }
   if (!ready() && !a.has_work(scope, t.domain)) {
     a.manager().park(t.parker);  // [S5]
   }
@@ -85,6 +89,9 @@ class context_waiter {
       arena& a = *t.in;
       if (scope.is_counted()) {
         a.end_search_empty(t, scope);
+      }
+      if (t.is_absent) {
+        step_back(t);  // the stack is left, not the thread
       }
       dispatcher& d = *t.running;
       const leave_result how = yield_until_empty(t, wait_, scope);
@@ -212,6 +219,9 @@ task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_ma
       }
       pace.reset();
     }
+  }
+  if (__builtin_expect(d.thread->is_absent, false)) {
+    step_back(*d.thread);
   }
   if (counted) {
     d.thread->in->end_search_found(*d.thread, scope);  // whoever relied on this search: look on its behalf

@@ -36,8 +36,20 @@ class attachment {
   dispatcher* outer_base_ = nullptr;  ///< of the slot, if an outer stay holds it
   friend slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
   template <typename Call>
+  friend void for_each_outer_stay(const thread_state& t, Call&& call);
+  template <typename Call>
   friend void for_each_arena_of(const thread_state& t, Call&& call);
 };
+
+/// Once for each stay around the innermost: arena, slot, and as what the thread has entered it.
+template <typename Call>
+void for_each_outer_stay(const thread_state& t, Call&& call) {
+  for (const attachment* stay = t.stay; stay != nullptr; stay = stay->outer_stay_) {
+    if (stay->outer_arena_ != nullptr) {
+      call(*stay->outer_arena_, *stay->outer_slot_, stay->outer_entered_as_);
+    }
+  }
+}
 
 /// Once for each arena that the thread is in.
 template <typename Call>
@@ -58,6 +70,17 @@ void for_each_arena_of(const thread_state& t, Call&& call) {
 
 /// The slot that the thread holds in `a` from further up its stack, or no_slot.
 [[nodiscard]] slot_id slot_held_in(const thread_state& t, const arena& a) noexcept;
+
+/// Where a thread rests: at its slot, or where it can take nothing that lies there: in an isolated wait, or at the door
+/// of another arena.
+enum class rest_place : bool { slot, elsewhere };
+
+/// [S15] Before a rest: marks the slots that the thread holds and can't serve, where nobody else might. True if there
+/// are more than before; then a heavy fence and call_for_slots_left() must follow.
+[[nodiscard]] bool step_aside(thread_state& t, rest_place from) noexcept;
+void call_for_slots_left(const thread_state& t) noexcept;
+/// At the end of the search in which it rested.
+void step_back(thread_state& t) noexcept;
 
 /// Tells the arena's observers, if some are new since the thread's last call, that it is there.
 void greet_observers(thread_state& t);

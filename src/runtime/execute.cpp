@@ -59,7 +59,11 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   slot_id number = no_slot;
   for (;;) {
     a.wait_for_slot(me);
+    const bool left_more = step_aside(t, rest_place::elsewhere);
     sync::heavy_fence();  // [A2] listed before the look at the slots; partner: a freed slot, then the look at the list
+    if (left_more) {
+      call_for_slots_left(t);
+    }
     if (!arena_access::is_waited_for(done)) {
       break;
     }
@@ -71,6 +75,9 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   }
   a.stop_waiting_for_slot(me);
   waiting_threads.remove(entry);
+  if (t.is_absent) {
+    step_back(t);
+  }
   return number;
 }
 

@@ -60,6 +60,7 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
   workers_.store(works ? 1 : 0, sync::relaxed);
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].searchers.store(0, sync::relaxed);
+    domains_[d].absent.store(0, sync::relaxed);
     domains_[d].active.store(works && forker.domain == d ? 1 : 0, sync::relaxed);
   }
 }

@@ -29,7 +29,7 @@ void leave_waiting(suspend_point& left, const wait_context* wait, const search_s
   waiting_threads.add(left.waiting);
   sync::heavy_fence();  // [S1] listed before the last look
   const bool over = !arena_access::is_waited_for(*wait);
-  const bool has_task = a.has_task(scope, arena::anybody);  // stacks are taken by threads, never by a stack [U8]
+  const bool has_task = a.has_task(scope, home);  // stacks are taken by threads, never by a stack [U8]
   auto held = state::held;
   if (over || !left.call_is.compare_exchange_strong(held, state::open, sync::acq_rel, sync::acquire)) {
     resume(left);  // somebody called while we held it, or would have, had it been listed

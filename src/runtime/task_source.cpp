@@ -100,7 +100,7 @@ task* take_queued(thread_state& t, const search_scope& scope, patience p) noexce
         continue;
       }
       // A thread that may not leave its domain still serves queues that nobody else could.
-      if (stay && (other.allotted.load(sync::relaxed) > 0 || other.active.load(sync::relaxed) > 0)) {
+      if (stay && !a.is_unserved(other)) {
         continue;
       }
       found = take_queued_of(t, other, scope);

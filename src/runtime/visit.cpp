@@ -61,6 +61,47 @@ attachment::~attachment() {
   t.entered_as = outer_entered_as_;
 }
 
+namespace {
+
+template <typename Call>
+void for_each_slot_where_thieves_stay(const thread_state& t, Call&& call) {
+  if (t.in != nullptr && t.in->thieves_stay()) {
+    call(*t.in, *t.slot, t.entered_as);
+  }
+  for_each_outer_stay(t, [&](arena& a, arena_slot& s, thread_kind entered_as) {
+    if (a.thieves_stay() && &s != t.slot) {
+      call(a, s, entered_as);
+    }
+  });
+}
+
+}  // namespace
+
+bool step_aside(thread_state& t, rest_place from) noexcept {
+  bool anew = false;
+  for_each_slot_where_thieves_stay(t, [&](arena& a, arena_slot& s, thread_kind entered_as) {
+    if (&s != t.slot || from == rest_place::elsewhere) {
+      anew |= a.become_absent(s, entered_as);
+    }
+  });
+  t.is_absent |= anew;
+  return anew;
+}
+
+void call_for_slots_left(const thread_state& t) noexcept {
+  for_each_slot_where_thieves_stay(t, [](arena& a, const arena_slot& s, thread_kind) {
+    if (s.absent.load(sync::relaxed)) {
+      a.call_for_work_left(s.domain.load(sync::relaxed));
+    }
+  });
+}
+
+void step_back(thread_state& t) noexcept {
+  for_each_slot_where_thieves_stay(
+      t, [](arena& a, arena_slot& s, thread_kind entered_as) { a.end_absence(s, entered_as); });
+  t.is_absent = false;
+}
+
 void greet_observers(thread_state& t) {
   if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
     t.greeted = t.in->observers.greet(t.greeted, t.entered_as == thread_kind::worker);

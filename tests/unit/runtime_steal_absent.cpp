@@ -1,0 +1,185 @@
+// Where thieves stay in their domain, and a thread rests where it can't take what lies in its deque: in an isolated
+// wait, in another arena, at another arena's door. Whoever depends on that is of another domain, and must get it.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <homing/steal_policy.hpp>
+#include <homing/tasks.hpp>
+
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "runtime/thread_state.hpp"
+#include "sync/atomic.hpp"
+#include "unit/await.hpp"
+#include "unit/own_process.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+using homing::testing::await;
+using homing::testing::in_own_process;
+
+constexpr int rounds = 100;
+
+unsigned domain_here() { return homing::scheduler::this_thread().domain; }
+
+using part = std::function<void(tbb::task_arena&)>;
+
+/// Rounds in an arena of one worker a domain, whose thieves stay: each worker plays its domain's part.
+void play(const std::vector<part>& parts) {
+  const auto workers = static_cast<int>(parts.size());
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parts.size() + 1);
+  tbb::task_arena arena(workers, 0);
+  homing::initialize(arena, homing::steal_policy::domain);
+  for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    sync::atomic<int> here{0};
+    sync::atomic<int> done{0};
+    for (int i = 0; i < workers; ++i) {
+      arena.enqueue([&] {
+        here.fetch_add(1);
+        await("one worker of each domain", [&] { return here.load() == workers; });
+        parts.at(domain_here())(arena);
+        done.fetch_add(1);
+      });
+    }
+    await("the end of all parts", [&] { return done.load() == workers; });
+  }
+}
+
+/// What one of them waits for while it leaves its tasks alone: the other ends it.
+class pledge {
+ public:
+  void wait() { group_.wait(); }
+  void redeem() { group_.run(std::move(handle_)); }
+
+ private:
+  tbb::task_group group_;
+  tbb::task_handle handle_ = group_.defer([] {});
+};
+
+struct plot {
+  tbb::task_group tasks;
+  pledge promised;
+};
+
+/// The first part leaves a task behind and waits for a pledge, by `wait`; the second waits for that task before it
+/// redeems the pledge.
+void leave_and_wait(const std::function<void(pledge&)>& wait) {
+  sync::atomic<plot*> now{nullptr};
+  play({[&](tbb::task_arena&) {
+          plot p;
+          p.tasks.run([] {});
+          now.store(&p);
+          wait(p.promised);
+          p.tasks.wait();
+          await("the second part's end", [&] { return now.load() == nullptr; });
+        },
+        [&](tbb::task_arena&) {
+          await("the first part", [&] { return now.load() != nullptr; });
+          plot& p = *now.load();
+          p.tasks.wait();
+          p.promised.redeem();
+          p.promised.wait();
+          now.store(nullptr);
+        }});
+}
+
+constexpr const char* two_nodes = "node:2 core:1 pu:1";
+
+TEST(absent, in_an_isolated_wait) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
+    leave_and_wait([](pledge& p) { tbb::this_task_arena::isolate([&] { p.wait(); }); });
+  });
+}
+
+TEST(absent, in_another_arena) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
+    tbb::task_arena other(2, 2);
+    leave_and_wait([&](pledge& p) { other.execute([&] { p.wait(); }); });
+  });
+}
+
+TEST(absent, at_the_door_of_another_arena) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
+    tbb::task_arena full(1, 1);
+    leave_and_wait([&](pledge& p) {
+      sync::atomic<bool> inside{false};
+      std::thread([&] {
+        full.execute([&] {
+          inside.store(true);
+          p.wait();
+        });
+      }).detach();
+      await("the only slot's taker", [&] { return inside.load(); });
+      full.execute([] {});
+    });
+  });
+}
+
+/// The deque belongs to a maker in an isolated wait, and so is the only worker of the domain that the task is addressed
+/// to.
+TEST(absent, from_the_home_of_an_addressed_task) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:3 core:1 pu:1"}}, [] {
+    struct addressed {
+      homing::task_group tasks;
+      pledge promised_to_home;
+      pledge promised_to_maker;
+    };
+    sync::atomic<addressed*> now{nullptr};
+    sync::atomic<int> ended{0};
+    const auto wait_isolated = [&](pledge& p) {
+      tbb::this_task_arena::isolate([&] { p.wait(); });
+      ended.fetch_add(1);
+      await("the end of the third part", [&] { return now.load() == nullptr; });
+    };
+    play({[&](tbb::task_arena&) {
+            await("the maker", [&] { return now.load() != nullptr; });
+            wait_isolated(now.load()->promised_to_home);
+          },
+          [&](tbb::task_arena&) {
+            addressed p;
+            p.tasks.run(homing::on(0), [] {});
+            now.store(&p);
+            wait_isolated(p.promised_to_maker);
+            p.tasks.wait();
+          },
+          [&](tbb::task_arena&) {
+            await("the maker", [&] { return now.load() != nullptr; });
+            addressed& p = *now.load();
+            p.tasks.wait();
+            p.promised_to_home.redeem();
+            p.promised_to_home.wait();
+            p.promised_to_maker.redeem();
+            p.promised_to_maker.wait();
+            await("both ends", [&] { return ended.load() == 2; });
+            ended.store(0);
+            now.store(nullptr);
+          }});
+  });
+}
+
+/// The queue of a domain whose only worker is in an isolated wait.
+TEST(absent, from_its_domains_queue) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
+    sync::atomic<pledge*> now{nullptr};
+    play({[&](tbb::task_arena&) {
+            pledge p;
+            now.store(&p);
+            tbb::this_task_arena::isolate([&] { p.wait(); });
+            await("the second part's end", [&] { return now.load() == nullptr; });
+          },
+          [&](tbb::task_arena& arena) {
+            await("the first part", [&] { return now.load() != nullptr; });
+            homing::enqueue(arena, homing::on(0), [&] {
+              now.load()->redeem();
+              now.load()->wait();
+              now.store(nullptr);
+            });
+          }});
+  });
+}
+
+}  // namespace
