@@ -25,7 +25,8 @@ enum class steal_policy : std::uint32_t {
 };
 
 /// As arena.initialize(), for an arena with that policy. What no thread of a domain could serve, such as tasks sent to
-/// a domain without workers, or left by a thread that has gone, others take all the same: nothing waits for ever.
+/// a domain without workers, or left by a thread that has gone or waits elsewhere, others take all the same: nothing
+/// waits for ever.
 /// Without our libtbb.so.12 it is arena.initialize() and nothing else.
 ///
 /// Threads: as arena.initialize(). Errors: as it, std::bad_alloc; an arena that is active already is a programmer's

@@ -104,16 +104,18 @@ TEST(absent, in_another_arena) {
 
 TEST(absent, at_the_door_of_another_arena) {
   in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
-    tbb::task_arena full(1, 1);
+    tbb::task_arena full(2, 2);
     leave_and_wait([&](pledge& p) {
-      sync::atomic<bool> inside{false};
-      std::thread([&] {
+      sync::atomic<int> inside{0};
+      const auto stay_inside = [&] {
         full.execute([&] {
-          inside.store(true);
+          inside.fetch_add(1);
           p.wait();
         });
-      }).detach();
-      await("the only slot's taker", [&] { return inside.load(); });
+      };
+      const std::jthread one(stay_inside);
+      const std::jthread two(stay_inside);
+      await("those who fill it", [&] { return inside.load() == 2; });
       full.execute([] {});
     });
   });
