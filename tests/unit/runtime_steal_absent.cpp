@@ -106,16 +106,21 @@ TEST(absent, at_the_door_of_another_arena) {
   in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
     tbb::task_arena full(2, 2);
     leave_and_wait([&](pledge& p) {
-      sync::atomic<int> inside{0};
-      const auto stay_inside = [&] {
-        full.execute([&] {
-          inside.fetch_add(1);
-          p.wait();
+      std::vector<std::jthread> inside;
+      sync::atomic<int> count{0};
+      for (int i = 0; i < 2; ++i) {
+        inside.emplace_back([&] {
+          full.execute([&] {
+            // In a task: an outermost wait would run what waits at the door.
+            tbb::task_group group;
+            group.run_and_wait([&] {
+              count.fetch_add(1);
+              p.wait();
+            });
+          });
         });
-      };
-      const std::jthread one(stay_inside);
-      const std::jthread two(stay_inside);
-      await("those who fill it", [&] { return inside.load() == 2; });
+      }
+      await("those who fill it", [&] { return count.load() == 2; });
       full.execute([] {});
     });
   });

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 namespace homing::topology::testing {
 
 inline std::string fixture_path(const std::string& name) {
-  return (std::filesystem::path(__FILE__).parent_path() / "../data/topology" / (name + ".xml")).string();
+  return HOMING_TEST_DATA "/topology/" + name + ".xml";
 }
 
 inline std::shared_ptr<const machine> read_or_fail(const source& from) {
