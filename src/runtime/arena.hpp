@@ -207,7 +207,8 @@ class arena {
     return !stays_ || slot.domain.load(sync::relaxed) == domain || !slot.occupied.load(sync::relaxed) ||
            slot.absent.load(sync::relaxed);
   }
-  /// [S10] Whether a domain's queues are for other domains' threads, too, where thieves stay: it has no worker for them.
+  /// [S10] Whether a domain's queues are for other domains' threads, too, where thieves stay: it has no worker for
+  /// them.
   [[nodiscard]] bool is_unserved(const arena_domain& d) const noexcept {
     const int absent = d.absent.load(sync::relaxed);
     return d.allotted.load(sync::relaxed) <= absent && d.active.load(sync::relaxed) <= absent;

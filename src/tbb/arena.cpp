@@ -4,6 +4,7 @@
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/resource_manager.hpp"
+#include "tbb/handed_over.hpp"
 #include "tbb/known_constraints.hpp"
 
 namespace tbb::detail::r1 {
@@ -54,7 +55,7 @@ void address_here(scheduler::thread_state& here, d1::task& t, d1::task_group_con
 }
 
 void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
-  address_here(scheduler::arena_thread(), t, ctx);
+  address_here(scheduler::thread_for(t, ctx), t, ctx);
   a.enqueue(t, scheduler::arena::no_home);
 }
 
@@ -148,12 +149,13 @@ void enqueue(d1::task& t, d1::task_arena_base* user) {
 }
 
 void enqueue(d1::task& t, d1::task_group_context& ctx, d1::task_arena_base* user) {
+  static_cast<void>(scheduler::thread_for(t, ctx));  // first: who has no arena may have no memory for one
   enqueue_in(arena_or_current(user), t, ctx);
 }
 
 void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr_t as_critical) {
   auto& a = *reinterpret_cast<scheduler::arena*>(where);
-  scheduler::thread_state& here = scheduler::arena_thread();
+  scheduler::thread_state& here = scheduler::thread_for(t, ctx);
   if (as_critical != 0) {
     scheduler::bind_context(here, ctx);
     scheduler::task_access::set_context(t, &ctx);

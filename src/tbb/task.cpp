@@ -3,15 +3,16 @@
 
 #include "runtime/dispatch.hpp"
 #include "runtime/suspend.hpp"
+#include "tbb/handed_over.hpp"
 
 namespace tbb::detail::r1 {
 
 namespace scheduler = homing::scheduler;
 
-void spawn(d1::task& t, d1::task_group_context& ctx) { scheduler::spawn(scheduler::arena_thread(), t, ctx); }
+void spawn(d1::task& t, d1::task_group_context& ctx) { scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx); }
 
 void spawn(d1::task& t, d1::task_group_context& ctx, d1::slot_id id) {
-  scheduler::spawn(scheduler::arena_thread(), t, ctx, id);
+  scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx, id);
 }
 
 void execute_and_wait(d1::task& t, d1::task_group_context& t_ctx, d1::wait_context& wait,

@@ -8,6 +8,8 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/resource_manager.hpp"
@@ -176,6 +178,37 @@ TEST(memory_short, a_worker_without_memory_for_its_record_comes_later) {
     }
     await("enqueued tasks", [&] { return ran.load(sync::acquire) == 20; });
     EXPECT_LT(refused_times.load(sync::relaxed), 3);
+  });
+}
+
+/// The task was made by another thread, and its group waits for it already.
+TEST(memory_short, a_deferred_task_that_a_new_thread_cannot_run_is_cancelled) {
+  in_own_process(four_by_two, [] {
+    tbb::task_arena arena(2);
+    arena.initialize();
+    const std::vector<void (*)(tbb::task_arena&, tbb::task_group&, tbb::task_handle&)> ways{
+        [](tbb::task_arena&, tbb::task_group& group, tbb::task_handle& handle) { group.run(std::move(handle)); },
+        [](tbb::task_arena& a, tbb::task_group&, tbb::task_handle& handle) { a.enqueue(std::move(handle)); },
+        [](tbb::task_arena&, tbb::task_group&, tbb::task_handle& handle) {
+          tbb::this_task_arena::enqueue(std::move(handle));
+        }};
+    for (const auto& hand_over : ways) {
+      tbb::task_group group;
+      bool has_run = false;
+      bool was_told = false;
+      tbb::task_handle handle = group.defer([&] { has_run = true; });
+      std::jthread([&] {
+        const short_of_memory none(everything);
+        try {
+          hand_over(arena, group, handle);
+        } catch (const std::bad_alloc&) {
+          was_told = true;
+        }
+      }).join();
+      group.wait();
+      EXPECT_TRUE(was_told);
+      EXPECT_FALSE(has_run);
+    }
   });
 }
 

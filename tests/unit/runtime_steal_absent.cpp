@@ -90,9 +90,8 @@ void leave_and_wait(const std::function<void(pledge&)>& wait) {
 constexpr const char* two_nodes = "node:2 core:1 pu:1";
 
 TEST(absent, in_an_isolated_wait) {
-  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
-    leave_and_wait([](pledge& p) { tbb::this_task_arena::isolate([&] { p.wait(); }); });
-  });
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}},
+                 [] { leave_and_wait([](pledge& p) { tbb::this_task_arena::isolate([&] { p.wait(); }); }); });
 }
 
 TEST(absent, in_another_arena) {

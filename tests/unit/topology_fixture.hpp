@@ -11,9 +11,7 @@
 
 namespace homing::topology::testing {
 
-inline std::string fixture_path(const std::string& name) {
-  return HOMING_TEST_DATA "/topology/" + name + ".xml";
-}
+inline std::string fixture_path(const std::string& name) { return HOMING_TEST_DATA "/topology/" + name + ".xml"; }
 
 inline std::shared_ptr<const machine> read_or_fail(const source& from) {
   read_result result = read(from);
