@@ -314,6 +314,8 @@ void arena::new_work_that_stays(work_call call, const arena_slot& where) noexcep
   }
 }
 
+bool arena::thieves_leave_tasks() const noexcept { return stays_ || manager_.mailbox_idle() == idle_rule::tbb; }
+
 bool arena::become_absent(arena_slot& s, thread_kind entered_as) noexcept {
   if (s.absent.load(sync::relaxed)) {
     return false;

@@ -213,7 +213,8 @@ class arena {
     const int absent = d.absent.load(sync::relaxed);
     return d.allotted.load(sync::relaxed) <= absent && d.active.load(sync::relaxed) <= absent;
   }
-  [[nodiscard]] bool thieves_stay() const noexcept { return stays_; }
+  /// Whether thieves leave tasks to others, however idle they are: those of S10, and of oneTBB's rule for mailboxes.
+  [[nodiscard]] bool thieves_leave_tasks() const noexcept;
 
   /// [S15] The thread in the slot is about to rest where it can't take what lies there. True unless it was so before;
   /// then a heavy fence and a call for work left must follow.

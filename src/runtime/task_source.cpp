@@ -141,7 +141,8 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   arena& a = *t.in;
   if (__builtin_expect(a.manager().mailbox_idle() == idle_rule::tbb, false)) {
     // [M9] Only while its creator is there to take it back.
-    return victim.occupied.load(sync::relaxed) && is_idle_as_upstream(t, affinity);
+    return victim.occupied.load(sync::relaxed) && !victim.absent.load(sync::relaxed) &&
+           is_idle_as_upstream(t, affinity);
   }
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);

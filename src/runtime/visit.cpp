@@ -64,12 +64,12 @@ attachment::~attachment() {
 namespace {
 
 template <typename Call>
-void for_each_slot_where_thieves_stay(const thread_state& t, Call&& call) {
-  if (t.in != nullptr && t.in->thieves_stay()) {
+void for_each_slot_that_may_be_left(const thread_state& t, Call&& call) {
+  if (t.in != nullptr && t.in->thieves_leave_tasks()) {
     call(*t.in, *t.slot, t.entered_as);
   }
   for_each_outer_stay(t, [&](arena& a, arena_slot& s, thread_kind entered_as) {
-    if (a.thieves_stay() && &s != t.slot) {
+    if (a.thieves_leave_tasks() && &s != t.slot) {
       call(a, s, entered_as);
     }
   });
@@ -79,7 +79,7 @@ void for_each_slot_where_thieves_stay(const thread_state& t, Call&& call) {
 
 bool step_aside(thread_state& t, rest_place from) noexcept {
   bool anew = false;
-  for_each_slot_where_thieves_stay(t, [&](arena& a, arena_slot& s, thread_kind entered_as) {
+  for_each_slot_that_may_be_left(t, [&](arena& a, arena_slot& s, thread_kind entered_as) {
     if (&s != t.slot || from == rest_place::elsewhere) {
       anew |= a.become_absent(s, entered_as);
     }
@@ -89,7 +89,7 @@ bool step_aside(thread_state& t, rest_place from) noexcept {
 }
 
 void call_for_slots_left(const thread_state& t) noexcept {
-  for_each_slot_where_thieves_stay(t, [](arena& a, const arena_slot& s, thread_kind) {
+  for_each_slot_that_may_be_left(t, [](arena& a, const arena_slot& s, thread_kind) {
     if (s.absent.load(sync::relaxed)) {
       a.call_for_work_left(s.domain.load(sync::relaxed));
     }
@@ -97,8 +97,8 @@ void call_for_slots_left(const thread_state& t) noexcept {
 }
 
 void step_back(thread_state& t) noexcept {
-  for_each_slot_where_thieves_stay(
-      t, [](arena& a, arena_slot& s, thread_kind entered_as) { a.end_absence(s, entered_as); });
+  for_each_slot_that_may_be_left(t,
+                                 [](arena& a, arena_slot& s, thread_kind entered_as) { a.end_absence(s, entered_as); });
   t.is_absent = false;
 }
 

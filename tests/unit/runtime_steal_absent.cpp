@@ -28,12 +28,12 @@ unsigned domain_here() { return homing::scheduler::this_thread().domain; }
 
 using part = std::function<void(tbb::task_arena&)>;
 
-/// Rounds in an arena of one worker a domain, whose thieves stay: each worker plays its domain's part.
-void play(const std::vector<part>& parts) {
+/// Rounds in an arena of one worker a domain: each worker plays its domain's part.
+void play(const std::vector<part>& parts, int slots, homing::steal_policy policy) {
   const auto workers = static_cast<int>(parts.size());
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parts.size() + 1);
-  tbb::task_arena arena(workers, 0);
-  homing::initialize(arena, homing::steal_policy::domain);
+  tbb::task_arena arena(slots, 0);
+  homing::initialize(arena, policy);
   for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
     sync::atomic<int> here{0};
     sync::atomic<int> done{0};
@@ -48,6 +48,9 @@ void play(const std::vector<part>& parts) {
     await("the end of all parts", [&] { return done.load() == workers; });
   }
 }
+
+/// The same, with thieves that stay.
+void play(const std::vector<part>& parts) { play(parts, static_cast<int>(parts.size()), homing::steal_policy::domain); }
 
 /// What one of them waits for while it leaves its tasks alone: the other ends it.
 class pledge {
@@ -185,6 +188,45 @@ TEST(absent, from_its_domains_queue) {
               now.store(nullptr);
             });
           }});
+  });
+}
+
+/// A slot in which nobody is, and nobody comes: by oneTBB's rule thieves leave its mail to it, or to the maker.
+TEST(absent, from_mail_that_waits_for_its_maker) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}, {"HOMING_MAILBOX_IDLE", "tbb"}}, [] {
+    struct noted final : tbb::detail::d1::task {
+      explicit noted(tbb::detail::d1::wait_context& w) : done(w) {}
+      tbb::detail::d1::task* execute(tbb::detail::d1::execution_data&) override {
+        done.release();
+        return nullptr;
+      }
+      tbb::detail::d1::task* cancel(tbb::detail::d1::execution_data& ed) override { return execute(ed); }
+      tbb::detail::d1::wait_context& done;
+    };
+    struct posted {
+      tbb::task_group_context context;
+      tbb::detail::d1::wait_context done{1};
+      noted mail{done};
+      pledge promised;
+    };
+    sync::atomic<posted*> now{nullptr};
+    play({[&](tbb::task_arena&) {
+            posted p;
+            const auto here = static_cast<unsigned>(tbb::this_task_arena::current_thread_index());
+            tbb::detail::d1::spawn(p.mail, p.context, static_cast<tbb::detail::d1::slot_id>(here ^ 1U));
+            now.store(&p);
+            tbb::this_task_arena::isolate([&] { p.promised.wait(); });
+            await("the second part's end", [&] { return now.load() == nullptr; });
+          },
+          [&](tbb::task_arena&) {
+            await("the first part", [&] { return now.load() != nullptr; });
+            posted& p = *now.load();
+            tbb::detail::d1::wait(p.done, p.context);
+            p.promised.redeem();
+            p.promised.wait();
+            now.store(nullptr);
+          }},
+         4, homing::steal_policy::near);
   });
 }
 
