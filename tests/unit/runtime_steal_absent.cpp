@@ -1,5 +1,5 @@
-// Where thieves stay in their domain, and a thread rests where it can't take what lies in its deque: in an isolated
-// wait, in another arena, at another arena's door. Whoever depends on that is of another domain, and must get it.
+// Where thieves leave tasks to others, and a thread rests where it can't take what lies in its deque: in an isolated
+// wait, in another arena, at another arena's door. Whoever depends on that must get it.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
