@@ -7,17 +7,40 @@
 #include <utility>
 
 #include "runtime/control.hpp"
+#include "runtime/thread_state.hpp"
 
 namespace {
 
 namespace sync = homing::sync;
 
+using tbb::detail::r1::context_list;
+
+/// One at a time locks all lists; and no list is added meanwhile.
 std::mutex propagation;
 
-/// Odd while a cancellation walks the lists.
-sync::atomic<std::uint64_t> propagation_epoch{0};
+sync::atomic<context_list*> all_lists{nullptr};
 
-sync::atomic<tbb::detail::r1::context_list*> all_lists{nullptr};
+template <typename Call>
+void for_each_list(Call&& call) {
+  // acquire: a whole list, from make_context_list().
+  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
+    call(*list);
+  }
+}
+
+/// One heavy fence for all. Under `propagation`.
+void lock_all_lists() noexcept {
+  bool some_were_their_owners = false;
+  for_each_list([&](context_list& list) { some_were_their_owners |= list.lock.begin_lock_as_other(); });
+  if (some_were_their_owners) {
+    sync::heavy_fence();
+  }
+  for_each_list([](context_list& list) { list.lock.end_lock_as_other(); });
+}
+
+void unlock_all_lists() noexcept {
+  for_each_list([](context_list& list) { list.lock.unlock_as_other(); });
+}
 
 // A context has one word for its exception. An exception_ptr is one pointer, so it is kept there itself: nothing needs
 // memory while an exception is under way.
@@ -69,27 +92,35 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
   ctx.my_state.store(context::state::created, sync::release);
 }
 
+void task_group_context_impl::unlink(context& ctx) noexcept {
+  context_list& list = *ctx.my_context_list;
+  const homing::scheduler::thread_state* here = homing::scheduler::this_thread_or_null;
+  // [C4] No walk is looking at this context, nor at its parents.
+  const sync::scoped_owner_lock hold(list.lock, here != nullptr && here->contexts == &list);
+  const auto& node = ctx.my_node;
+  if (node.my_prev_node != nullptr) {
+    node.my_prev_node->my_next_node = node.my_next_node;
+  } else {
+    list.first = node.my_next_node;
+  }
+  if (node.my_next_node != nullptr) {
+    node.my_next_node->my_prev_node = node.my_prev_node;
+  }
+}
+
 void task_group_context_impl::destroy(context& ctx) noexcept {
   if (ctx.my_context_list != nullptr) {
-    context_list& list = *ctx.my_context_list;
-    const sync::scoped_spin_lock hold(list.lock);  // [C4] no walk is looking at this context, nor at its parents
-    auto& node = ctx.my_node;
-    if (node.my_prev_node != nullptr) {
-      node.my_prev_node->my_next_node = node.my_next_node;
-    } else {
-      list.first = node.my_next_node;
-    }
-    if (node.my_next_node != nullptr) {
-      node.my_next_node->my_prev_node = node.my_prev_node;
-    }
+    unlink(ctx);
   }
-  static_cast<void>(take_exception(ctx.my_exception));
+  if (has_exception(ctx)) {
+    static_cast<void>(take_exception(ctx.my_exception));
+  }
   ctx.my_state.store(context::state::dead, sync::relaxed);
 }
 
 void task_group_context_impl::reset(context& ctx) noexcept {
   // [C7] Each of several waiters resets after it has looked for an exception: one that is here now came later.
-  if (!ctx.my_traits.concurrent_wait) {
+  if (!ctx.my_traits.concurrent_wait && has_exception(ctx)) {
     static_cast<void>(take_exception(ctx.my_exception));
   }
   if (ctx.my_cancellation_requested.load(sync::relaxed) != 0) {
@@ -104,48 +135,47 @@ void task_group_context_impl::capture_fp(context& ctx) noexcept {
 
 void task_group_context_impl::bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept {
   // A fork holds all lists' locks: its child never finds a context between two states.
-  mine.lock.lock();
+  mine.lock.lock_as_owner();
   auto expected = context::state::created;
   // acquire: what initialize() wrote. The winner binds, others wait for its release.
-  if (!ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire)) {
-    mine.lock.unlock();
-    while (!is_bound_or_isolated(ctx)) {
-      sync::cpu_relax();
-    }
-    return;
+  const bool is_first =
+      ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire);
+  if (is_first) {
+    bind_first(ctx, parent, fallback, mine);
   }
+  mine.lock.unlock_as_owner();
+  while (!is_first && !is_bound_or_isolated(ctx)) {
+    sync::cpu_relax();
+  }
+}
+
+/// Under the lock of `mine`, in the state `locked`.
+void task_group_context_impl::bind_first(context& ctx, context* parent, context& fallback,
+                                         context_list& mine) noexcept {
   // [C5] An arena's own context may die before a context that an enqueued task uses first: it is nobody's parent.
   if (parent == nullptr || parent == &fallback || !ctx.my_traits.bound) {
     if (!ctx.my_traits.fp_settings) {
       ctx.my_cpu_ctl_env = fallback.my_cpu_ctl_env;
     }
     ctx.my_state.store(context::state::isolated, sync::release);
-    mine.lock.unlock();
     return;
   }
   ctx.my_parent = parent;
   if (!ctx.my_traits.fp_settings) {
     ctx.my_cpu_ctl_env = parent->my_cpu_ctl_env;
   }
-  // [C1] The parent says that it has children before this one reads whether it is cancelled; partner C3.
-  if (parent->my_may_have_children.load(sync::relaxed) != context::may_have_children) {
+  // [C1] The parent has children before this one reads whether it is cancelled; partner C3. seq_cst, the look too: it
+  // may be another binder's mark that is found.
+  if (parent->my_may_have_children.load(sync::seq_cst) != context::may_have_children) {
     parent->my_may_have_children.store(context::may_have_children, sync::seq_cst);
   }
-  const std::uint64_t before = propagation_epoch.load(sync::seq_cst);
   link_first(ctx, mine);
-  ctx.my_state.store(context::state::bound, sync::release);
-  mine.lock.unlock();
-  // [C2] The listing before the looks at epoch and parent; partner C3 (epoch, then the lists).
-  sync::full_fence();
-  const std::uint64_t after = propagation_epoch.load(sync::seq_cst);
-  if (before != after || (before & 1U) != 0) {
-    // A walk overlaps: it may have passed this list before and the parent not yet. Wait for its end.
-    const std::lock_guard wait(propagation);
-  }
-  // 1 or nothing: the context itself may have been cancelled before its first use.
+  // [C2] Listed and looked under one lock: a walk comes before both, and its marks are seen, or after both. 1 or
+  // nothing: the context itself may have been cancelled before its first use.
   if (parent->my_cancellation_requested.load(sync::seq_cst) != 0) {
     ctx.my_cancellation_requested.store(1, sync::relaxed);
   }
+  ctx.my_state.store(context::state::bound, sync::release);
 }
 
 void task_group_context_impl::link_first(context& ctx, context_list& list) noexcept {
@@ -177,25 +207,26 @@ task_group_context_impl::context& task_group_context_impl::of_node(d1::intrusive
 #pragma GCC diagnostic pop
 }
 
-void task_group_context_impl::propagate(context& source) noexcept {
-  const std::lock_guard one_at_a_time(propagation);
-  propagation_epoch.fetch_add(1, sync::seq_cst);
-  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
-    const sync::scoped_spin_lock hold(list->lock);
-    for (auto* node = list->first; node != nullptr; node = node->my_next_node) {
-      context& start = of_node(*node);
-      // [C5] A listed context's ancestors live: a parent outlives its children, and destroy() takes this lock.
-      for (context* a = start.my_parent; a != nullptr; a = a->my_parent) {
-        if (a == &source) {
-          for (context* c = &start; c != &source; c = c->my_parent) {
-            c->my_cancellation_requested.store(1, sync::relaxed);
-          }
-          break;
+void task_group_context_impl::mark_descendants(const context& source, context_list& list) noexcept {
+  for (auto* node = list.first; node != nullptr; node = node->my_next_node) {
+    context& start = of_node(*node);
+    // [C5] A listed context's ancestors live: a parent outlives its children, and destroy() takes this lock.
+    for (const context* a = start.my_parent; a != nullptr; a = a->my_parent) {
+      if (a == &source) {
+        for (context* c = &start; c != &source; c = c->my_parent) {
+          c->my_cancellation_requested.store(1, sync::relaxed);
         }
+        break;
       }
     }
   }
-  propagation_epoch.fetch_add(1, sync::seq_cst);
+}
+
+void task_group_context_impl::propagate(context& source) noexcept {
+  const std::lock_guard one_at_a_time(propagation);
+  lock_all_lists();
+  for_each_list([&](context_list& list) { mark_descendants(source, list); });
+  unlock_all_lists();
 }
 
 void task_group_context_impl::capture_exception(context& ctx) noexcept {
@@ -245,6 +276,7 @@ namespace homing::scheduler {
 
 context_list& make_context_list() {
   auto* list = new context_list;
+  const std::lock_guard no_walk(propagation);  // [C3]
   list->next_list = all_lists.load(sync::relaxed);
   // release: publishes the list to propagate()'s acquire.
   while (!all_lists.compare_exchange_weak(list->next_list, list, sync::release, sync::relaxed)) {
@@ -254,15 +286,11 @@ context_list& make_context_list() {
 
 void lock_contexts_for_fork() noexcept {
   propagation.lock();
-  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
-    list->lock.lock();
-  }
+  lock_all_lists();
 }
 
 void unlock_contexts_after_fork() noexcept {
-  for (auto* list = all_lists.load(sync::relaxed); list != nullptr; list = list->next_list) {
-    list->lock.unlock();
-  }
+  unlock_all_lists();
   propagation.unlock();
 }
 

@@ -1,7 +1,7 @@
 /// The tree of task_group_contexts: who is bound to whom, how a cancellation reaches everybody below.
 ///
 /// Each thread lists the contexts that it bound, so that binding never touches a line of another thread. A cancellation
-/// marks its own context; if that has children, it walks all lists and marks whoever has it as an ancestor.
+/// marks its own context; if that has children, it locks and walks all lists and marks whoever has it as an ancestor.
 ///
 /// Threads: bind, cancel, is_cancelled, capture_exception, rethrow from any thread; initialize, destroy not concurrent
 ///          with other uses of the same context; reset by each of several waiters for one group.
@@ -14,7 +14,7 @@
 
 #include "platform/fp_settings.hpp"
 #include "runtime/task_access.hpp"
-#include "sync/spin_lock.hpp"
+#include "sync/owner_lock.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -24,7 +24,7 @@ class tbb_exception_ptr;
 /// Contexts bound by one thread, newest first. Never freed: a context may outlive its thread.
 class context_list {
  public:
-  homing::sync::spin_lock lock;
+  homing::sync::owner_lock lock;             // its owner is the thread whose list it is
   d1::intrusive_list_node* first = nullptr;  // linked through my_node; my_prev_node of the first is null
   context_list* next_list = nullptr;         // all lists of the process; written once, before publication
 };
@@ -54,6 +54,7 @@ struct task_group_context_impl {
 
   /// Makes the context a child of `parent`; the first call decides. Isolated: if it wants that, or `parent` is null or
   /// `fallback`, the arena's own context. That one gives floating-point settings to an isolated one that captured none.
+  /// `mine` is the calling thread's list.
   static void bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept;
 
   /// Cancels the group and keeps the exception that is being handled, if the group carries none yet. Needs no memory.
@@ -71,7 +72,10 @@ struct task_group_context_impl {
   static void keep_after_fork(const context* current, context_list* mine) noexcept;
 
  private:
+  static void bind_first(context& ctx, context* parent, context& fallback, context_list& mine) noexcept;
   static void link_first(context& ctx, context_list& list) noexcept;
+  static void unlink(context& ctx) noexcept;
+  static void mark_descendants(const context& source, context_list& list) noexcept;
   static context& of_node(d1::intrusive_list_node& node) noexcept;
   static void propagate(context& source) noexcept;
 };

@@ -1,0 +1,110 @@
+/// A lock that one thread takes all the time and others hardly ever: for its owner it costs no locked operation.
+///
+/// Threads: lock_as_owner() by one thread at a time, others' use of it as owner ordered before; lock_as_other() by any,
+///          the owner, too. Not recursive. Between a lock and its unlock nothing blocks, allocates or calls user code.
+/// Order:   a critical section sees all that earlier ones wrote.
+/// Cost:    the owner's: two stores and a light fence. Another thread's first comes with a heavy fence and makes the
+///          lock an ordinary one, until its owner has had it many times in a row.
+/// Protocol: docs/protocols/owner_lock.md, labels [OL1] to [OL4].
+#pragma once
+
+#include <cstdint>
+
+#include "sync/asymmetric_fence.hpp"
+#include "sync/atomic.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace homing::sync {
+
+class owner_lock {
+ public:
+  /// How often the owner must have the shared lock in a row before it is its own again: a heavy fence costs some 100
+  /// times what a locked operation does.
+  static constexpr unsigned alone_enough = 1024;
+
+  explicit owner_lock(unsigned enough = alone_enough) noexcept : alone_enough_(enough) {}
+
+  void lock_as_owner() noexcept {
+    inside_.store(true, relaxed);
+    light_fence();  // [OL1] inside, before the look; partner OL2
+    if (__builtin_expect(is_shared_.load(relaxed), false)) {
+      // release: this visit was none, and changed nothing.
+      inside_.store(false, release);
+      lock_shared_one();
+    }
+  }
+
+  void unlock_as_owner() noexcept {
+    if (__builtin_expect(holds_shared_one_, false)) {
+      unlock_shared_one();
+      return;
+    }
+    // release: publishes the critical section to the acquire of OL3.
+    inside_.store(false, release);
+  }
+
+  /// The first half of lock_as_other(): until the second nothing may be touched. True if a heavy fence must come in
+  /// between; one is enough for any number of locks.
+  [[nodiscard]] bool begin_lock_as_other() noexcept {
+    shared_one_.lock();
+    alone_ = 0;
+    if (is_shared_.load(relaxed)) {
+      return false;
+    }
+    is_shared_.store(true, relaxed);  // [OL2] before the heavy fence and the look at the owner; partner OL1
+    return true;
+  }
+  void end_lock_as_other() noexcept {
+    // [OL3] acquire: the owner's last section of the cheap kind, from its release.
+    for (unsigned spins = 0; inside_.load(acquire); ++spins) {
+      spins < spins_before_yield ? cpu_relax() : yield();
+    }
+  }
+  void lock_as_other() noexcept {
+    if (begin_lock_as_other()) {
+      heavy_fence();
+    }
+    end_lock_as_other();
+  }
+  void unlock_as_other() noexcept { shared_one_.unlock(); }
+
+ private:
+  static void yield() noexcept { sched_yield(); }
+  [[gnu::noinline, gnu::cold]] void lock_shared_one() noexcept {
+    shared_one_.lock();
+    holds_shared_one_ = true;
+  }
+  [[gnu::noinline, gnu::cold]] void unlock_shared_one() noexcept {
+    holds_shared_one_ = false;
+    if (++alone_ >= alone_enough_) {
+      // [OL4] Under the shared lock: who comes next finds it the owner's, and goes through OL2.
+      is_shared_.store(false, relaxed);
+    }
+    shared_one_.unlock();
+  }
+
+  static constexpr unsigned spins_before_yield = 64;
+  atomic<bool> inside_{false};     ///< the owner, by the cheap way
+  atomic<bool> is_shared_{false};  ///< the owner must take the other lock; written under it
+  bool holds_shared_one_ = false;  ///< the owner, by the other way; its own
+  const unsigned alone_enough_;
+  unsigned alone_ = 0;  ///< the owner's sections since another thread's; guarded by shared_one_
+  spin_lock shared_one_;
+};
+
+/// Holds the lock for a scope, as the owner or another thread.
+class [[nodiscard]] scoped_owner_lock {
+ public:
+  scoped_owner_lock(owner_lock& lock, bool as_owner) noexcept : lock_(lock), as_owner_(as_owner) {
+    as_owner ? lock.lock_as_owner() : lock.lock_as_other();
+  }
+  ~scoped_owner_lock() { as_owner_ ? lock_.unlock_as_owner() : lock_.unlock_as_other(); }
+  scoped_owner_lock(const scoped_owner_lock&) = delete;
+  scoped_owner_lock& operator=(const scoped_owner_lock&) = delete;
+
+ private:
+  owner_lock& lock_;
+  const bool as_owner_;
+};
+
+}  // namespace homing::sync
