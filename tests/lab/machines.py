@@ -39,7 +39,7 @@ def group_source(machine, path):
 
 def every_figure_has_a_source(_):
     names = {"westmere", "nehalem-e5520", "bulldozer", "istanbul", "nehalem-ep", "nehalem-ex", "thunderx2",
-             "sapphire-rapids-snc4", "epyc-nps2", "epyc-cxl", "memory-less", "unequal", "ring", "one-node"}
+             "sapphire-rapids-snc4", "epyc-nps2", "epyc-cxl", "epyc-7601", "memory-less", "unequal", "ring", "one-node"}
     check(names <= {file.stem for file in FILES}, "the machines that there should be")
     shape = {"nodes_per_socket", "threads_per_core"}   # what is there, not how fast it is
     for file in FILES:
