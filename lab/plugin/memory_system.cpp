@@ -204,7 +204,7 @@ ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, t
   return std::max(start, cross(cpu, cpu.node, s.node, at, by)) + s.latency + later;
 }
 
-/// The load of what is busiest on a line's way. [LM10]
+/// The load of what is busiest on a line's way. [LM13]
 double memory_system::load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
                                   bool overlapped) const {
   double most = 0;

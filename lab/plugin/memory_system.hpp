@@ -2,7 +2,7 @@
 ///
 /// Threads: access() by each CPU's own thread, all at once.
 /// Errors:  none after construction.
-/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM10].
+/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM9] and [LM13].
 #pragma once
 
 #include <cstdint>

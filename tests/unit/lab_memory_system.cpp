@@ -108,7 +108,7 @@ TEST_F(LabMemorySystem, StreamsOverlapAndChainsDoNot) {
   double stream = 0, chain = 0;
   for (std::uint64_t i = 0; i != lines; ++i) stream += access(0, line(0, i));
   for (std::uint64_t i = 0; i != lines; ++i) chain += access(2, line(1, (i * 389 + 7 * i * i) % 16384));
-  // Four in flight; and the stream itself is 35% of what the controller carries, which adds 15% [LM10].
+  // Four in flight; and the stream itself is 35% of what the controller carries, which adds 15% [LM13].
   EXPECT_NEAR(stream / lines, 1.15 * 100 / 4.0, 1);
   EXPECT_EQ(count(2, source::local_cache) + count(2, source::private_cache), 0U);
   EXPECT_NEAR(chain / lines, 100, 1);
