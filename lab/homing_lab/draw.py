@@ -93,8 +93,8 @@ def scaled_down(machine: Machine) -> list[str]:
     result = []
     if machine.balance != 1:
         result += [
-            f"{machine.core_count} cores of {machine.full['cores']:g}; in balance with them, as shown above, "
-            f"{1 / machine.balance:.3g} times smaller",
+            f"{machine.core_count} cores of {machine.full['cores']:g}; in balance with them, as shown "
+            f"above, {1 / machine.balance:.3g} times smaller",
             "  than the real machine's: bandwidths of memory and links, and last-level caches",
         ]
     if "memory_gib" in machine.full:
