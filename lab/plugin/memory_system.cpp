@@ -1,7 +1,10 @@
 #include "memory_system.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <mutex>
+
+#include "loaded_latency.hpp"
 
 namespace homing::lab::model {
 namespace {
@@ -87,7 +90,7 @@ void memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64
       owner_shared = shared_of_core_[e.owner - 1U];
       from_owner = share_owner(e, line);
     }
-    done = transfer(cpu, served, home, std::max(issued, e.ready), by) + served.latency;
+    done = transfer(cpu, served, home, std::max(issued, e.ready), overlapped, by);
     e.cores |= bit(cpu.core);
     const bool alone = e.cores == bit(cpu.core) && (e.shared & ~bit(cpu.shared)) == 0;
     from_shared = shared_[cpu.shared].insert(line, false);
@@ -188,16 +191,35 @@ private_cache::victim memory_system::share_owner(line_entry& e, std::uint64_t li
   return shared_[shared].insert(line, true);
 }
 
-/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it can start.
+/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it is there.
 /// [LM4]
-ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by) {
-  if (!cpu.timed) return at;
+ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, bool overlapped, who by) {
+  if (!cpu.timed) return at + s.latency;
+  const ticks later = added_by_load(s.latency, load_on_way(cpu, s, home, at, overlapped));
   ticks start = at;
   if (s.from == source::local_dram || s.from == source::remote_dram) {
     start = controllers_[home]->reserve(at);
     if (const auto& pair = pairs_[cpu.node * layout_.nodes() + home]) start = std::max(start, pair->reserve(at));
   }
-  return std::max(start, cross(cpu, cpu.node, s.node, at, by));
+  return std::max(start, cross(cpu, cpu.node, s.node, at, by)) + s.latency + later;
+}
+
+/// The load of what is busiest on a line's way. [LM13]
+double memory_system::load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
+                                  bool overlapped) const {
+  double most = 0;
+  const auto meets = [&](const capacity& part) {
+    // A chain has one line under way and never queues behind itself: what it can ask for at most is not others' load.
+    const double own =
+        overlapped || s.latency == 0 ? 0 : static_cast<double>(part.a_line()) / static_cast<double>(s.latency);
+    most = std::max(most, part.load(at) - own);
+  };
+  if (s.from == source::local_dram || s.from == source::remote_dram) {
+    meets(*controllers_[home]);
+    if (const auto& pair = pairs_[cpu.node * layout_.nodes() + home]) meets(*pair);
+  }
+  for (const unsigned link : routes_[cpu.node][s.node]) meets(links_[link]);
+  return most;
 }
 
 /// Data comes from `from` to `to` over the links by which `to` asked for it.

@@ -2,7 +2,7 @@
 ///
 /// Threads: access() by each CPU's own thread, all at once.
 /// Errors:  none after construction.
-/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM9].
+/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM9] and [LM13].
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,9 @@ class memory_system {
   service find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line, unsigned home);
   ticks take_from_others(cpu_state& cpu, line_entry& e, std::uint64_t line);
   private_cache::victim share_owner(line_entry& e, std::uint64_t line);
-  ticks transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by);
+  ticks transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, bool overlapped, who by);
+  [[nodiscard]] double load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
+                                   bool overlapped) const;
   ticks cross(cpu_state& cpu, unsigned to, unsigned from, ticks at, who by);
   void wait(cpu_state& cpu, bool overlapped, ticks issued, ticks done, who by);
   void count(cpu_state& cpu, const service& s, unsigned home, who by);

@@ -6,6 +6,7 @@
 // Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -70,6 +71,8 @@ struct alignas(64) cpu_context {
 // Never destroyed: QEMU calls at_exit() after the destructors of its plugins, and its CPUs run on until then.
 session* the_session = nullptr;
 cpu_context* contexts = nullptr;
+qemu_plugin_id_t plugin_id = 0;
+std::atomic<bool> watching{false};
 
 void pause_a_little() {
   const timespec t{0, 50000};
@@ -169,6 +172,28 @@ void on_idle(qemu_plugin_id_t, unsigned vcpu) { the_session->idle(vcpu); }
 
 void at_exit(qemu_plugin_id_t, void*) { the_session->write(); }
 
+void watch_all(qemu_plugin_id_t id) {
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  qemu_plugin_register_atexit_cb(id, at_exit, nullptr);
+}
+
+/// The first mark: from now on everything is watched.
+void on_first_mark(unsigned, qemu_plugin_meminfo_t, std::uint64_t, void*) {
+  // Relaxed: who is first resets; nothing else hangs on it.
+  if (!watching.exchange(true, std::memory_order_relaxed)) qemu_plugin_reset(plugin_id, watch_all);
+}
+
+/// While the guest boots only marks are watched, for callbacks at each block and access take two thirds of its time.
+void on_translate_at_boot(qemu_plugin_id_t, qemu_plugin_tb* block) {
+  for (std::size_t i = 0; i != qemu_plugin_tb_n_insns(block); ++i) {
+    qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
+    if ((qemu_plugin_insn_vaddr(insn) >> 63) != 0) return;  // the kernel has no marks
+    if (!mark_of(code_of(insn))) continue;
+    qemu_plugin_register_vcpu_mem_cb(insn, on_first_mark, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace homing::lab::model
 
@@ -187,8 +212,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     std::fprintf(stderr, "homing lab: %s\n", error.what());
     return 1;
   }
-  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  plugin_id = id;
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate_at_boot);
   qemu_plugin_register_atexit_cb(id, at_exit, nullptr);
   return 0;
 }

@@ -44,6 +44,8 @@ void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn*, qemu_plugin_vcpu_mem_cb
                                       qemu_plugin_mem_rw, void*);
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t, qemu_plugin_vcpu_simple_cb_t);
 void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t, qemu_plugin_vcpu_simple_cb_t);
+/// Forgets all callbacks and translations, then calls back; at once or a little later.
+void qemu_plugin_reset(qemu_plugin_id_t, void (*)(qemu_plugin_id_t));
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, qemu_plugin_udata_cb_t, void*);
 
 std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb*);
