@@ -93,7 +93,7 @@ def failures_of(boots: list[dict], jobs: list[lab_boot.LabJob]) -> list[str]:
 
 
 def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases: lab_cases.Cases, progress) -> dict:
-    shape = lab_cases.shape(options.homing, name)
+    shape = lab.shapes[name] = lab_cases.shape(options.homing, name)
     threads = options.threads or lab_cases.thread_counts(len(shape["cpu_node"]))
     jobs = cases.jobs(threads)
     boots = []

@@ -42,6 +42,7 @@ class Lab:
     timeout_s: int
     folder: Path  # of the kept outcomes
     parts: list[Path] = field(default_factory=list)  # files that decide the figures: plugin and guest parts
+    shapes: dict[str, dict] = field(default_factory=dict)  # of the machines, by name
 
     def environment(self) -> dict[str, str]:
         """The caller's without what would steer the libraries. Packing asks ldd, which has to find a libtbb; beside ours
@@ -63,9 +64,10 @@ class Lab:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         return done.returncode, done.stdout
 
-    def key(self, *what: object) -> str:
+    def key(self, machine: str, *what: object) -> str:
         """Of everything that an outcome depends on."""
-        sum_ = hashlib.sha256(repr(what).encode())
+        shape = json.dumps(self.shapes.get(machine), sort_keys=True)
+        sum_ = hashlib.sha256(repr((machine, shape, what)).encode())
         for file in (*self.parts, *(folder / "libtbb.so.12" for folder in self.libraries.values())):
             sum_.update(file.read_bytes())
         return sum_.hexdigest()
@@ -120,7 +122,7 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
 def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict:
     """{"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new."""
     name = f"{machine}/boot-{number}.json"
-    key = lab.key("boot", machine, number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
+    key = lab.key(machine, "boot", number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
     found = lab.kept(name, key)
     if found is not None:
         return found
@@ -150,7 +152,7 @@ def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, see
 def hot(lab: Lab, machine: str, library: str, job: LabJob, reps: int, seed: int) -> dict:
     """hot.json of a boot for one job on one library, kept or new."""
     name = f"{machine}/hot-{library}.json"
-    key = lab.key("hot", machine, library, job, reps, seed, job.binary.read_bytes())
+    key = lab.key(machine, "hot", library, job, reps, seed, job.binary.read_bytes())
     found = lab.kept(name, key)
     if found is not None:
         return found

@@ -3,6 +3,7 @@ line."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,8 @@ from .names import KERNEL, Data, Names
 
 # Less than this part of a line's accesses is a beginning or an end (a constructor, a last look), no use.
 USE_LEAST = 0.01
+# Members of objects that the heap holds, as the source names them where it loads or stores them.
+MEMBER = re.compile(r"\b([A-Za-z_]\w*)(?:\[[^]]*\])?\s*(?:\.|->)\s*(?:load|store|exchange|fetch_\w+|compare_exchange_\w+|test_and_set)\s*\(")
 SHARED, FALSE_SHARING, BOTH = "shared", "false sharing", "shared, and false sharing"
 
 
@@ -50,6 +53,7 @@ class Line:
     data: Data
     parts: list[str]  # variables and fields that CPUs use
     users: list[User]
+    members: list[str]  # of atomic operations, by the source
 
 
 def sharing_of(line: dict[str, Any]) -> str:
@@ -110,6 +114,7 @@ def _examine_one(line: dict[str, Any], names: Names, line_bytes: int) -> Line:
         data=data,
         parts=list(used),
         users=users,
+        members=_members(users),
     )
 
 
@@ -150,6 +155,15 @@ def _users(line: dict[str, Any], names: Names) -> list[User]:
             user.far += site["far"]
             user.wait_ns += site["wait_ns"]
     return sorted(found.values(), key=lambda u: (-u.moves, -u.accesses, u.first, u.function))
+
+
+def _members(users: list[User]) -> list[str]:
+    """Those of the most moves first."""
+    moves: Counter[str] = Counter()
+    for user in users:
+        for name in set(MEMBER.findall(user.text)):
+            moves[name] += user.moves
+    return [name for name, count in moves.most_common() if count]
 
 
 _files: dict[str, list[str]] = {}

@@ -69,6 +69,7 @@ def _line(line: Line) -> dict[str, Any]:
         "cpus": line.cpus,
         "nodes": line.nodes,
         "parts": line.parts,
+        "members": line.members,
         "users": [_user(user) for user in line.users[: 4 * USERS]],
     }
 
@@ -107,7 +108,8 @@ def title(line: Line) -> str:
     if line.parts:
         return ", ".join(line.parts[:4]) + (f" and {len(line.parts) - 4} more" if len(line.parts) > 4 else "")
     if line.data.kind in ("heap", "unnamed") and line.users:
-        return f"{line.data.name} of {short(line.users[0].function)}"
+        members = ": " + ", ".join(line.members[:6]) if line.members else ""
+        return f"{line.data.name} of {short(line.users[0].function)}{members}"
     return line.data.name
 
 
