@@ -99,16 +99,16 @@ def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases:
     boots = []
     for number in range(1, options.boots + 1):
         progress(f"{name}: boot {number} of {options.boots}")
-        if not options.only_kept or (options.output / f"{name}/boot-{number}.json").exists():
-            boots.append(lab_boot.boot(lab, name, number, jobs, options.reps, options.seed))
+        boots.append(lab_boot.boot(lab, name, number, jobs, options.reps, options.seed))
+    boots = [boot for boot in boots if boot is not None]
     hot = {}
     hottest = next((job for job in reversed(jobs) if any(case == HOT_CASE for case, _ in job.cases)), None)
     if hottest is not None and not options.no_hot:
         hottest = lab_boot.LabJob(hottest.binary, max(threads), tuple(c for c in hottest.cases if c[0] == HOT_CASE))
         for library in NAMES:
             progress(f"{name}: hot lines of {library}")
-            if not options.only_kept or (options.output / f"{name}/hot-{library}.json").exists():
-                hot[library] = lab_boot.hot(lab, name, library, hottest, options.reps, options.seed)
+            hot[library] = lab_boot.hot(lab, name, library, hottest, options.reps, options.seed)
+    hot = {library: found for library, found in hot.items() if found is not None}
     rows = [ratios.row(series, NAMES, options.seed) for series in series_of(boots, jobs)]
     return {"machine": name, "title": shape["title"], "cpus": len(shape["cpu_node"]), "nodes": len(shape["dram_ns"]),
             "boots": len(boots), "seconds": sum(boot["seconds"] for boot in boots), "rows": rows, "hot": hot,
@@ -123,7 +123,7 @@ def main(arguments: list[str]) -> int:
     binaries = bench.build(options, lambda program: lab_cases.program_wanted(program, options))
     libraries = {"stock": options.stock.absolute(), "ours": options.ours.absolute()}
     parts = [path for path in sorted(options.homing.resolve().parent.parent.glob("lab/*homing*")) if path.is_file()]
-    lab = lab_boot.Lab(options.homing.absolute(), libraries, options.timeout, options.output, parts)
+    lab = lab_boot.Lab(options.homing.absolute(), libraries, options.timeout, options.output, parts, options.only_kept)
     progress("choosing cases")
     options.output.mkdir(parents=True, exist_ok=True)
     cases = lab_cases.Cases(binaries, Library("stock", options.stock), options, options.output / "iterations.json")

@@ -42,6 +42,7 @@ class Lab:
     timeout_s: int
     folder: Path  # of the kept outcomes
     parts: list[Path] = field(default_factory=list)  # files that decide the figures: plugin and guest parts
+    only_kept: bool = False  # boot nothing
     shapes: dict[str, dict] = field(default_factory=dict)  # of the machines, by name
 
     def environment(self) -> dict[str, str]:
@@ -119,12 +120,13 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
     return outcome
 
 
-def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict:
-    """{"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new."""
+def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict | None:
+    """{"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new; None if it is not kept and
+    nothing is to boot."""
     name = f"{machine}/boot-{number}.json"
     key = lab.key(machine, "boot", number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
     found = lab.kept(name, key)
-    if found is not None:
+    if found is not None or lab.only_kept:
         return found
     source = random.Random(f"{seed} {machine} {number}")
     begin = time.monotonic()
@@ -149,12 +151,12 @@ def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, see
     return found
 
 
-def hot(lab: Lab, machine: str, library: str, job: LabJob, reps: int, seed: int) -> dict:
-    """hot.json of a boot for one job on one library, kept or new."""
+def hot(lab: Lab, machine: str, library: str, job: LabJob, reps: int, seed: int) -> dict | None:
+    """hot.json of a boot for one job on one library, kept or new; None as above."""
     name = f"{machine}/hot-{library}.json"
     key = lab.key(machine, "hot", library, job, reps, seed, job.binary.read_bytes())
     found = lab.kept(name, key)
-    if found is not None:
+    if found is not None or lab.only_kept:
         return found
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-lab-") as scratch:

@@ -87,6 +87,13 @@ class LabCampaignTest(unittest.TestCase):
         self.assertEqual(self.rows(), first)
         self.assertEqual(self.boots(), 3)
 
+    def test_a_page_of_what_is_kept_boots_nothing(self):
+        self.rows(1)
+        self.lab.only_kept = True
+        self.assertIsNotNone(lab_boot.boot(self.lab, "made-up", 0, self.jobs, 3, 1))
+        self.assertIsNone(lab_boot.boot(self.lab, "made-up", 1, self.jobs, 3, 1))
+        self.assertEqual(self.boots(), 1)
+
     def test_another_library_is_run_again(self):
         self.rows()
         (self.folder / "ours" / "libtbb.so.12").write_text("changed")
