@@ -47,9 +47,11 @@ class Memory:
             except (ValueError, TypeError):
                 continue  # a program that speaks to the lab by itself
         for guest, file in programs:
-            for mapping in fixed_mappings(guest, file):
-                if not any(m.low < mapping.high and mapping.low < m.high for m in self.mappings):
-                    self._put(mapping)
+            # All of it or nothing: many programs have the same address, and what was said is sure.
+            fixed = fixed_mappings(guest, file)
+            if not any(m.low < new.high and new.low < m.high for m in self.mappings for new in fixed):
+                for new in fixed:
+                    self._put(new)
         self._lows = [mapping.low for mapping in self.mappings]
 
     def _put(self, new: Mapping) -> None:
