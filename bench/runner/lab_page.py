@@ -126,7 +126,7 @@ def picture(result: dict) -> str:
     """A panel a machine; in it, for each thread count, every case's ratio as a point with its interval."""
     entries = [entry for entry in result["machines"] if ratios.counted(entry["rows"])]
     height = TOP + PANEL * len(entries) + 10
-    shapes = [f'<text x="10" y="20" class="t">Ours over stock oneTBB, modelled time (below 1: ours is faster)</text>']
+    shapes = ['<text x="10" y="20" class="t">Ours over stock oneTBB, modelled time (below 1: ours is faster)</text>']
     for index, entry in enumerate(entries):
         shapes += panel(entry, TOP + PANEL * index)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif">'
@@ -136,7 +136,7 @@ def picture(result: dict) -> str:
 def panel(entry: dict, top: int) -> list[str]:
     rows = ratios.counted(entry["rows"])
     threads = sorted({row["threads"] for row in rows})
-    most = max(1.5, *(row["wall"]["ratio"] for row in rows))
+    most = max(1.5, *(row["wall"]["ratio"] for row in rows), *(row["wall"]["high"] or 0 for row in rows))
 
     def y(ratio: float) -> float:
         return top + PANEL - 30 - (PANEL - 50) * min(ratio, most) / most
