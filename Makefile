@@ -50,7 +50,7 @@ demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtu
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
 	@bench/run.py $(ARGS)
 
-bench-lab: build lab ## the same in virtual NUMA machines, on the model's clock (ARGS=--quick: under ten minutes)
+bench-lab: build lab ## the same in virtual NUMA machines, on the model's clock (ARGS=--quick: few cases, one boot of each)
 	@bench/lab.py $(ARGS)
 
 upstream: build ## oneTBB's own tests on our library, on four machines (ARGS="--set ci" for the short set)

@@ -28,7 +28,7 @@ NAMES = ("stock", "ours")
 
 def options_from(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few cases, one boot of each machine: under 10 minutes")
+    parser.add_argument("--quick", action="store_true", help="few cases, one boot of each machine")
     parser.add_argument("--machines", default=MACHINES, metavar="NAME,...", help="of `homing lab list` (default: %(default)s)")
     parser.add_argument("--only", action="append", metavar="CASE", help="cases whose name contains this; repeatable")
     parser.add_argument("--threads", metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs")
