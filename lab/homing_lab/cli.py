@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import counts, describe, draw, hand_over, hwloc_xml, machine_file, svg
+from . import counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
 from .output import write_text
@@ -58,6 +58,9 @@ Env = Annotated[Optional[list[str]], typer.Option("--env", help="NAME=VALUE for 
 Clock = Annotated[
     bool, typer.Option("--virtual-clock", help="the program's clocks tell the model's time")
 ]
+Hot = Annotated[
+    bool, typer.Option("--hot", help="the ten most fought-over cache lines, by name; time by function")
+]
 Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
 
 
@@ -92,6 +95,7 @@ def _options(values: dict[str, Any]) -> Options:
         cache_scale=values["cache_scale"],
         pack_words=not values.get("plain_words"),
         virtual_clock=values["virtual_clock"],
+        hot=values.get("hot", False),
     )
 
 
@@ -115,6 +119,7 @@ def _report_json(report: Report) -> dict[str, Any]:
         "messages": outcome.messages,
         "assumed": report.machine.assumed,
         "counts": report.counted,
+        "hot": report.hot,
     }
 
 
@@ -136,6 +141,7 @@ def run(
     env: Env = None,
     cache_scale: Scale = 1,
     virtual_clock: Clock = False,
+    hot_lines: Hot = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
     ] = False,
@@ -146,7 +152,7 @@ def run(
     \b
     Example: homing lab run --machine westmere --results out -- ./app data.txt
     """
-    options = _options(locals() | {"words": program})
+    options = _options(locals() | {"words": program, "hot": hot_lines})
     # With --json the program's output must not mix with ours.
     output = sys.stderr.buffer if as_json else sys.stdout.buffer
     source = None if os.isatty(0) else 0
@@ -156,6 +162,8 @@ def run(
         sys.stdout.write("\n")
     elif report.counted:
         counts.print_table(report.counted, report.machine.name)
+    if report.hot and not as_json:
+        hot.print_text(report.hot, sys.stderr)
     raise typer.Exit(report.outcome.status)
 
 

@@ -32,6 +32,9 @@ class miss_window {
   std::size_t next_ = 0;
 };
 
+/// What an access did to its line: nothing that another core could notice, or it took the line from one.
+enum class movement : std::uint8_t { none, between_caches, between_nodes };
+
 struct alignas(64) cpu_state {
   cpu_state(unsigned core_of, unsigned shared_of, unsigned node_of, unsigned overlap, const count_layout& layout)
       : core(core_of), shared(shared_of), node(node_of), window(overlap), counts(layout) {}
@@ -53,8 +56,10 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
-  bool timed = true;     // false while an interrupt is served, which takes no virtual time [LM9]
-  ticks next_check = 0;  // when it has to look where the others are
+  bool timed = true;                // false while an interrupt is served, which takes no virtual time [LM9]
+  ticks next_check = 0;             // when it has to look where the others are
+  bool watched = false;             // somebody asks for `moved`
+  movement moved = movement::none;  // of the last access, if that was not from the private cache
   miss_window window;
   stream_detector streams;
   cpu_counts counts;

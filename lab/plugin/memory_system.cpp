@@ -83,6 +83,7 @@ void memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64
   {
     line_entry& e = directory_.at(line);
     const std::lock_guard guard(e.lock);
+    if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     served = find_server(cpu, e, line, home);
     if (!load) {
       served.latency = std::max(served.latency, take_from_others(cpu, e, line));  // [LM3]
@@ -121,6 +122,7 @@ void memory_system::upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uin
       guard.unlock();
       return miss(cpu, virtual_line, line, kind, by);
     }
+    if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     const ticks latency = take_from_others(cpu, e, line);
     done = std::max(issued, e.ready) + latency;
     e.cores = bit(cpu.core);
@@ -131,6 +133,29 @@ void memory_system::upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uin
   cpu.counts.add(by, layout_.at(source::private_cache));
   cpu.counts.add(by, layout_.at(figure::upgrades));
   wait(cpu, overlapped, issued, done, by);
+}
+
+/// A load takes a line from whoever wrote it, a store from all that hold it. What nobody wrote is only copied.
+movement memory_system::movement_of(const cpu_state& cpu, const line_entry& e, std::uint64_t line,
+                                    access_kind kind) const {
+  std::uint64_t cores = e.cores & ~bit(cpu.core), caches = e.shared & ~bit(cpu.shared);
+  if (kind == access_kind::load) {
+    const bool owned = e.owner != 0 && e.owner != cpu.core + 1;
+    if (owned && private_[e.owner - 1U].find(line).dirty()) {
+      cores = bit(e.owner - 1U);
+      caches = 0;
+    } else if (e.dirty != 0 && e.dirty - 1U != cpu.shared) {
+      cores = 0;
+      caches = bit(e.dirty - 1U);
+    } else if (e.dirty == 0) {
+      return movement::none;
+    }
+  }
+  if (cores == 0 && caches == 0) return movement::none;
+  bool far = false;
+  for_bits(cores, [&](unsigned core) { far |= node_of_shared_[shared_of_core_[core]] != cpu.node; });
+  for_bits(caches, [&](unsigned cache) { far |= node_of_shared_[cache] != cpu.node; });
+  return far ? movement::between_nodes : movement::between_caches;
 }
 
 /// [LM1] own last level or a neighbour's private cache; [LM2] who has newer data than memory; then the nearest.

@@ -43,6 +43,8 @@ class memory_system {
 
   void miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
   void upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+  [[nodiscard]] movement movement_of(const cpu_state& cpu, const line_entry& e, std::uint64_t line,
+                                     access_kind kind) const;
   service find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line, unsigned home);
   ticks take_from_others(cpu_state& cpu, line_entry& e, std::uint64_t line);
   private_cache::victim share_owner(line_entry& e, std::uint64_t line);

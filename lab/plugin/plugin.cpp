@@ -1,7 +1,8 @@
 // The QEMU plugin: hands every load and store of the virtual machine to the model, with its physical address.
 //
-// Arguments: machine=FILE (machine.json), out=FILE (counts.json). Exit status 97 if the calibration failed.
-// Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for
+// Arguments: machine=FILE (machine.json), out=FILE (counts.json), perhaps clock=FILE and hot=FILE (hot.json). Exit
+// status 97 if the calibration failed. Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in
+// `cpu_context`, the rest says for
 //            itself.
 // Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
@@ -87,8 +88,8 @@ bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::ui
   return true;
 }
 
-template <who By, bool Locked>
-void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void*) {
+template <who By, bool Locked, bool Watched>
+void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
   memory_system* const model = the_session->model();
   if (model == nullptr) return;
   if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
@@ -105,7 +106,19 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
   const access_kind kind = Locked                           ? access_kind::atomic
                            : qemu_plugin_mem_is_store(info) ? access_kind::store
                                                             : access_kind::load;
-  model->access(the_session->cpu(vcpu), address >> line_bits, physical >> line_bits, kind, By);
+  cpu_state& cpu = the_session->cpu(vcpu);
+  const ticks before = cpu.now();
+  cpu.moved = movement::none;
+  model->access(cpu, address >> line_bits, physical >> line_bits, kind, By);
+  if (Watched) {
+    the_session->watch()->lines.note(vcpu, {.instruction = reinterpret_cast<std::uint64_t>(data),
+                                            .address = address,
+                                            .physical_line = physical >> line_bits,
+                                            .bytes = 1U << qemu_plugin_mem_size_shift(info),
+                                            .kind = kind,
+                                            .moved = cpu.moved,
+                                            .waited = cpu.now() - before});
+  }
 }
 
 template <who By>
@@ -126,6 +139,24 @@ void on_block(unsigned vcpu, void* data) {
   }
   context.last_block = block.word;
   the_session->run(vcpu, block.instructions(), By);
+}
+
+struct watched_block {
+  hot_code::block_cells* cells;
+  std::uint64_t instructions;
+};
+
+/// Before on_block(), so that the clock says when the last block was through.
+void on_watched_block(unsigned vcpu, void* data) {
+  const auto* const block = static_cast<const watched_block*>(data);
+  if (the_session->model() == nullptr) return;
+  the_session->watch()->code.begin(vcpu, the_session->cpu(vcpu), block->cells, block->instructions);
+}
+
+template <who By>
+qemu_plugin_vcpu_mem_cb_t access_callback(bool locked, bool watched) {
+  if (watched) return locked ? on_access<By, true, true> : on_access<By, false, true>;
+  return locked ? on_access<By, true, false> : on_access<By, false, false>;
 }
 
 void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
@@ -149,6 +180,14 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
   const qemu_plugin_insn* const last = qemu_plugin_tb_get_insn(block, size - 1);
   const bool call = is_system_call(code_of(last));
+  hot_watch* const watch = the_session->watch();
+  if (watch != nullptr) {
+    // Never freed: QEMU keeps translated code, and does not say when it drops it.
+    auto* const cells = watch->code.block(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)),
+                                          kernel ? who::kernel : who::program);
+    qemu_plugin_register_vcpu_tb_exec_cb(block, on_watched_block, QEMU_PLUGIN_CB_NO_REGS,
+                                         new watched_block{cells, size});
+  }
   qemu_plugin_register_vcpu_tb_exec_cb(
       block, kernel ? on_block<who::kernel> : on_block<who::program>, QEMU_PLUGIN_CB_NO_REGS,
       block_word::make(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)), size, call));
@@ -156,10 +195,9 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     const auto code = code_of(insn);
     const bool locked = is_locked(code);
-    qemu_plugin_vcpu_mem_cb_t callback =
-        kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
-               : (locked ? on_access<who::program, true> : on_access<who::program, false>);
-    void* data = nullptr;
+    qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
+                                                : access_callback<who::program>(locked, watch != nullptr);
+    void* data = reinterpret_cast<void*>(qemu_plugin_insn_vaddr(insn));
     if (const auto operation = mark_of(code); operation && !kernel) {
       callback = on_mark;
       data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*operation));
@@ -170,7 +208,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
 
 void on_idle(qemu_plugin_id_t, unsigned vcpu) { the_session->idle(vcpu); }
 
-void at_exit(qemu_plugin_id_t, void*) { the_session->write(); }
+void at_exit(qemu_plugin_id_t, void*) { the_session->finish(); }
 
 void watch_all(qemu_plugin_id_t id) {
   qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);

@@ -32,7 +32,7 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
 }
 
 std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
-  std::filesystem::path machine_file, out, clock;
+  std::filesystem::path machine_file, out, clock, hot;
   for (const std::string& argument : arguments) {
     if (argument.starts_with("machine=")) {
       machine_file = argument.substr(8);
@@ -40,14 +40,23 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
       out = argument.substr(4);
     } else if (argument.starts_with("clock=")) {
       clock = argument.substr(6);
+    } else if (argument.starts_with("hot=")) {
+      hot = argument.substr(4);
     } else {
-      throw machine_error(argument + ": expected machine=FILE, out=FILE or clock=FILE");
+      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE or hot=FILE");
     }
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
-  return std::make_unique<session>(read_machine(machine_file), out, pause,
-                                   clock.empty() ? nullptr : std::make_unique<clock_file>(clock));
+  auto made = std::make_unique<session>(read_machine(machine_file), out, pause,
+                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock));
+  if (!hot.empty()) made->watch_for(hot);
+  return made;
+}
+
+void session::watch_for(std::filesystem::path file) {
+  watch_ = std::make_unique<hot_watch>(std::move(file), machine_.cpus());
+  for (cpu_state& cpu : cpus_) cpu.watched = true;
 }
 
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
@@ -94,6 +103,11 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
       return learn(operation, physical, byte);
     case HOMING_LAB_CALIBRATED:
       return calibrated();
+    case HOMING_LAB_NOTE: {
+      std::string note = letters_.take(sender, letters::note_max);
+      if (watch_ != nullptr) watch_->add_note(std::move(note));
+      return;
+    }
     case HOMING_LAB_CLOCK:
       return tell_time(cpus_[cpu], address);
     default:
@@ -154,6 +168,13 @@ void session::write_if_due() {
   std::int64_t before = written_at_.load(std::memory_order_relaxed);
   // Relaxed: who wins writes; nothing else hangs on it.
   if (now != before && written_at_.compare_exchange_strong(before, now, std::memory_order_relaxed)) write();
+}
+
+void session::finish() const {
+  write();
+  if (watch_ == nullptr || model() == nullptr) return;
+  const std::string problem = write_counts(watch_->file(), watch_->document(machine_, model()->scale()));
+  if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
 }
 
 void session::write() const {

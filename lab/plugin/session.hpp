@@ -18,6 +18,7 @@
 
 #include "clock_file.hpp"
 #include "cpu.hpp"
+#include "hot_watch.hpp"
 #include "machine.hpp"
 #include "memory_map.hpp"
 #include "memory_system.hpp"
@@ -48,7 +49,7 @@ class session {
   enum class entry : std::uint8_t { system_call, other };
 
   session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr);
-  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE".
+  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE" and "hot=FILE".
   static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
 
   [[nodiscard]] const machine& of() const { return machine_; }
@@ -67,10 +68,17 @@ class session {
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
 
+  /// From now on, hot lines and code are watched for.
+  void watch_for(std::filesystem::path file);
+  /// None unless somebody asked.
+  [[nodiscard]] hot_watch* watch() const { return watch_.get(); }
+
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string error() const;
   /// Writes counts.json; complains on stderr if that is not possible.
   void write() const;
+  /// The same at the end, with what was watched.
+  void finish() const;
 
  private:
   static constexpr ticks check_every = 4096 * ticks_per_cycle;
@@ -91,6 +99,7 @@ class session {
   pacer clocks_;
   regions regions_;
   letters letters_;
+  std::unique_ptr<hot_watch> watch_;
   mutable std::mutex lock_;  // of calibration_, map_ until it is settled, and the file
   calibration calibration_;
   std::atomic<std::int64_t> written_at_{0};  // in seconds
