@@ -21,6 +21,7 @@
 namespace homing::lab {
 namespace {
 
+constexpr const char* protocol_version = "2";  // [LC2]
 constexpr const char* calibrator = "/homing/homing-lab-calibrate";
 
 // [LC2] all that comes before 'G'
@@ -116,7 +117,7 @@ bool calibrated(channel& runner, const request& wanted) {
 }
 
 void serve(channel& runner) {
-  runner.send('H', "1");
+  runner.send('H', protocol_version);
   const request wanted = take_request(runner);
   for (const std::string& folder : {wanted.folder, wanted.home}) {
     if (!folder.empty()) make_folders(folder, wanted.user, wanted.group);

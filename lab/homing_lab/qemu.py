@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from .errors import LabError
-from .guest import CLOCK_BYTES, SLOT_BYTES, SLOTS
+from .guest import CLOCK_BYTES, WINDOW_BYTES
 from .machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
@@ -125,7 +125,7 @@ def command(
         "-serial",
         "chardev:channel",
     ]
-    shared = {"window": SLOTS * SLOT_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
+    shared = {"window": WINDOW_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
     for name, size in shared.items():
         words += [
             "-object",

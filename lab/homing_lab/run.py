@@ -14,6 +14,7 @@ from typing import Any
 from . import counts, hand_over, image, kernel, machine_file, qemu, record
 from .boot import HungAtBoot
 from .boot import Machine as Booted
+from .endings import told
 from .errors import LabError, UsageError
 from .guest import CLOCK_BYTES, Request
 from .machine import Machine
@@ -304,6 +305,8 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
             f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
             f"{os.strerror(outcome.start_error)}"
         )
+    elif end := told(options.words[0] if options.words else "the shell", outcome.code, outcome.signal):
+        tell(end)
     if outcome.memory_kills:
         tell(
             f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "

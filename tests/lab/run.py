@@ -49,6 +49,11 @@ def input_and_output(folder):
     numbers = "".join(f"{n}\n" for n in range(100_000))
     seen = boot("--", "cat", stdin=numbers)
     check(seen.code == 0 and seen.out == numbers, "input comes back as output", (seen.code, len(seen.out), seen.err))
+    many = "".join(f"{n * 2654435761 % 2 ** 32}\n" for n in range(2_000_000))   # 20 MB: more than the window holds
+    seen = boot("--", "sha256sum", stdin=many)
+    check(seen.out.split()[:1] == [hashlib.sha256(many.encode()).hexdigest()], "20 MB of input, byte for byte", seen)
+    seen = boot("--", "sh", "-c", "head -n 1; exec <&-; echo closed; exit 3", stdin=many)
+    check(seen.code == 3 and seen.out == "0\nclosed\n", "a program that closes its input", seen)
     seen = boot("--", "sh", "-c", "head -n 1; exit 3", stdin=numbers)
     check(seen.code == 3 and seen.out == "0\n", "a program that stops reading", seen)
     seen = boot("--", "sh", "-c", "cat; echo end")
