@@ -123,6 +123,8 @@ void serve(channel& runner) {
     if (!folder.empty()) make_folders(folder, wanted.user, wanted.group);
   }
   if (!calibrated(runner, wanted)) return;
+  // For a quick boot; the program gets the kernel's usual ways.
+  (void)write_setting("/sys/kernel/rcu_expedited", "0");
   const unsigned long kills_before = memory_kills();
   runner.send('S', "");
   const outcome result = run_program(runner, wanted);

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, image, kernel, machine_file, qemu, record
+from . import counts, hand_over, image, kernel, machine_file, python, qemu, record
 from .boot import HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
@@ -131,6 +131,7 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    _add_pythons(pack, options)
     if options.virtual_clock:
         pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
@@ -140,6 +141,13 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def _add_pythons(pack: Pack, options: Options) -> None:
+    """Interpreters anywhere in the command-line: behind numactl, too."""
+    for place, word in enumerate(options.words if options.pack_words else options.words[:1]):
+        if python.is_python(word) and (place == 0 or shutil.which(word)):
+            pack.add_python(word, options.words[place + 1 :])
 
 
 def is_static(pack: Pack, word: str) -> bool:
@@ -216,7 +224,10 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     uid, gid, home = _user(options.user)
     kernel_file = kernel.kernel(tell)
     qemu.program()
-    image_file = image.build(make_pack(options, environment))
+    pack = make_pack(options, environment)
+    for note in pack.notes_told():
+        tell(note)
+    image_file = image.build(pack)
     _check_memory(machine, image_file)
     plugin = binary(PLUGIN) if options.count else None
     if options.count and plugin is None:
