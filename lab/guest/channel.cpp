@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t header_bytes = 5;              // kind, length as 32 bits, least first
 constexpr std::size_t payload_bytes_max = 32 << 10;  // [LC1]
 constexpr std::size_t slot_bytes = 256 << 10;        // [LC6]
-constexpr std::size_t slots = 32;        // ours; as many follow for input
+constexpr std::size_t slots = 32;                    // ours; as many follow for input
 constexpr std::size_t window_bytes = 2 * slots * slot_bytes;
 constexpr std::size_t window_payload_bytes_min = 512;
 
@@ -48,7 +48,8 @@ char* find_window() {
 
 std::size_t number_at(const std::string& bytes, std::size_t at) {
   std::size_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  for (std::size_t i = 0; i < 4; ++i)
+    value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
   return value;
 }
 

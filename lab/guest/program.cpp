@@ -174,7 +174,7 @@ class relay {
     if (ends_ && to_write_.empty()) close_end(input_);
   }
 
-  // [LC4, LC7] acknowledges what the program has taken, or will never take.
+  // [LC4] [LC7] acknowledges what the program has taken, or will never take.
   void acknowledge(const piece& taken) {
     if (taken.from_window()) {
       runner_.give_back();

@@ -1,7 +1,7 @@
-// machine_changes [--rounds N]: CPUs go offline and come back under a program that runs one loop after another: single CPUs,
-// whole nodes, all nodes but the first. Then a loop must get as many threads as CPUs are left, each bound to what one domain
-// has left; tasks for a domain without CPUs must run; and with the CPUs their workers must come back.
-// Times are told, not judged: they are the host's. Needs root and our libtbb.so.12.
+// machine_changes [--rounds N]: CPUs go offline and come back under a program that runs one loop after another: single
+// CPUs, whole nodes, all nodes but the first. Then a loop must get as many threads as CPUs are left, each bound to what
+// one domain has left; tasks for a domain without CPUs must run; and with the CPUs their workers must come back. Times
+// are told, not judged: they are the host's. Needs root and our libtbb.so.12.
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
@@ -173,8 +173,8 @@ std::string text(const roll& seen) {
   return result;
 }
 
-/// Each who came may use just what one domain has left, and somebody came of each that has CPUs. (On a busy host not all
-/// may come in time.)
+/// Each who came may use just what one domain has left, and somebody came of each that has CPUs. (On a busy host not
+/// all may come in time.)
 bool as_it_should_be(const roll& seen, const std::vector<cpus>& left) {
   std::size_t online = 0;
   std::size_t right = 0;
