@@ -92,6 +92,7 @@ def _options(values: dict[str, Any]) -> Options:
         cache_scale=values["cache_scale"],
         pack_words=not values.get("plain_words"),
         virtual_clock=values["virtual_clock"],
+        learn=bool(values.get("learn")),
     )
 
 
@@ -138,6 +139,9 @@ def run(
     virtual_clock: Clock = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="run it here first, and take along what it opens")
     ] = False,
     as_json: Json = False,
 ) -> None:

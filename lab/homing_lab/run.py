@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, image, kernel, machine_file, python, qemu, record
+from . import counts, hand_over, image, kernel, learn, machine_file, python, qemu, record
 from .boot import HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
@@ -56,6 +56,7 @@ class Options:
     cache_scale: float = 1
     pack_words: bool = True
     virtual_clock: bool = False
+    learn: bool = False
 
 
 @dataclass
@@ -132,6 +133,8 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
     _add_pythons(pack, options)
+    if options.learn:
+        _add_learnt(pack, options)
     if options.virtual_clock:
         pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
@@ -148,6 +151,15 @@ def _add_pythons(pack: Pack, options: Options) -> None:
     for place, word in enumerate(options.words if options.pack_words else options.words[:1]):
         if python.is_python(word) and (place == 0 or shutil.which(word)):
             pack.add_python(word, options.words[place + 1 :])
+
+
+def _add_learnt(pack: Pack, options: Options) -> None:
+    tell(f"{options.words[0]} runs here first, for the files that it opens (--learn)")
+    files, status = learn.learn(options.words, pack.environment)
+    for file in files:
+        pack.add_file(file, str(file))
+    if status:
+        tell(f"it ended here with status {status}: it may open more there than it did here")
 
 
 def is_static(pack: Pack, word: str) -> bool:

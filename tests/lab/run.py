@@ -168,6 +168,36 @@ def python_programs(folder):
     check(seen.code == 0 and seen.out == f"4 1 {folder}/env\n", "a script of an environment, and what is installed there", seen)
 
 
+LOADS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  char name[64], line[64];
+  sprintf(name, "./%s.so", "plugged in");
+  void* plugin = dlopen(name, RTLD_NOW);
+  if (!plugin) { puts(dlerror()); return 3; }
+  FILE* data = fopen("data\xc3\xa9.txt", "r");
+  if (!data || !fgets(line, sizeof line, data)) return 4;
+  printf("%d %s", ((int (*)(void))dlsym(plugin, "plugged"))(), line);
+}
+"""
+
+
+def learnt_files(folder):
+    """What a program opens by names that only the run knows."""
+    compile_c(folder, "part", "int part(void) { return 30; }", "-shared", "-fPIC", "-o", str(folder / "libpart.so"))
+    compile_c(folder, "plug", "int part(void); int plugged(void) { return part() + 3; }", "-shared", "-fPIC", "-o",
+              str(folder / "plugged in.so"), f"-L{folder}", "-l:libpart.so", f"-Wl,-rpath,{folder}")
+    compile_c(folder, "loads", LOADS, "-ldl")
+    (folder / "dataé.txt").write_text("data\n")
+    seen = boot("--", "./loads", cwd=folder)
+    check(seen.code == 3 and "plugged in.so" in seen.out, "unknown beforehand", seen)
+    seen = boot("--learn", "--", "./loads", cwd=folder)
+    check(seen.code == 0 and seen.out == "33 data\n", "learnt from a run here", seen)
+    seen = boot("--learn", "--", "perl", "-MPOSIX", "-e", "print POSIX::floor(2.5)")
+    check(seen.code == 0 and seen.out == "2", "Perl and a module with a library of its own", seen)
+
+
 def users(folder):
     seen = boot("--user", "nobody", "--results", folder / "out", "--",
                 "sh", "-c", "id -u; id -G; grep CapEff /proc/self/status; echo mine > /results/f; echo 0 > /proc/sys/kernel/numa_balancing")
@@ -189,6 +219,6 @@ def tbb_library(folder):
     check(seen.code == 125 and "--stock-library" in seen.err, "--tbb=stock wants a file", seen)
 
 
-need("qemu-system-x86_64", "busybox", "cc")
+need("qemu-system-x86_64", "busybox", "cc", "strace")
 main([handed_over_exactly, exit_statuses, input_and_output, results_come_back, files_and_libraries,
-      a_folder_with_odd_files, python_programs, users, tbb_library])
+      a_folder_with_odd_files, python_programs, learnt_files, users, tbb_library])
