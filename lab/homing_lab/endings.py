@@ -1,4 +1,4 @@
-"""How a program's end is told: signals by name, with what to do about those that the guest causes."""
+"""How a program's end is told: signals by name, and what to do where the guest is the cause."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass
 class Binary:
-    """A program or library whose own libraries are still to be found. `vital`: nothing runs without."""
+    """A program or library whose own libraries are still to be found. `vital`: needed to start."""
 
     path: Path
     vital: bool

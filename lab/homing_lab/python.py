@@ -98,7 +98,7 @@ def _named(arguments: list[str]) -> tuple[Path, set[str]]:
     for word in words:
         if word in WITH_VALUE:
             next(words, "")
-        elif word.startswith("-") and not word.startswith("--") and word[-1:] in "cm" and word != "-":
+        elif re.fullmatch(r"-[A-Za-z]*[cm]", word):
             rest = next(words, "")
             return here, imported_by(rest) if word.endswith("c") else {rest.split(".")[0]}
         elif not word.startswith("-"):

@@ -130,7 +130,7 @@ class Modules:
                 wanted = re.match(r"[A-Za-z0-9._-]+", requirement)
                 if wanted and "extra ==" not in requirement:
                     waiting.append(_normal(wanted[0]))
-            if not one.requires:  # Debian's say nothing: then the modules' own words count
+            if not one.requires:  # Debian says nothing: then the modules count
                 loose |= self._loose(one)
             for top in sorted(self._tops(one)):
                 place = Path(str(one.locate_file(top)))

@@ -328,8 +328,10 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
             f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
             f"{os.strerror(outcome.start_error)}"
         )
-    elif end := told(options.words[0] if options.words else "the shell", outcome.code, outcome.signal):
-        tell(end)
+    else:
+        program = options.words[0] if options.words else "the shell"
+        if end := told(program, outcome.code, outcome.signal):
+            tell(end)
     if outcome.memory_kills:
         tell(
             f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "
