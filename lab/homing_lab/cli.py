@@ -96,6 +96,7 @@ def _options(values: dict[str, Any]) -> Options:
         pack_words=not values.get("plain_words"),
         virtual_clock=values["virtual_clock"],
         hot=values.get("hot", False),
+        learn=bool(values.get("learn")),
     )
 
 
@@ -144,6 +145,9 @@ def run(
     hot_lines: Hot = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="run it here first, and take along what it opens")
     ] = False,
     as_json: Json = False,
 ) -> None:

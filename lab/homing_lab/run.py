@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, hot, image, kernel, machine_file, qemu, record
+from . import counts, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
 from .boot import HungAtBoot
 from .boot import Machine as Booted
+from .endings import told
 from .errors import LabError, UsageError
 from .guest import CLOCK_BYTES, Request
 from .machine import Machine
@@ -58,6 +59,7 @@ class Options:
     pack_words: bool = True
     virtual_clock: bool = False
     hot: bool = False
+    learn: bool = False
 
 
 @dataclass
@@ -134,6 +136,9 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    _add_pythons(pack, options)
+    if options.learn:
+        _add_learnt(pack, options)
     if options.virtual_clock:
         pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
@@ -145,6 +150,22 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def _add_pythons(pack: Pack, options: Options) -> None:
+    """Interpreters anywhere in the command-line: behind numactl, too."""
+    for place, word in enumerate(options.words if options.pack_words else options.words[:1]):
+        if python.is_python(word) and (place == 0 or shutil.which(word)):
+            pack.add_python(word, options.words[place + 1 :])
+
+
+def _add_learnt(pack: Pack, options: Options) -> None:
+    tell(f"{options.words[0]} runs here first, for the files that it opens (--learn)")
+    files, status = learn.learn(options.words, pack.environment)
+    for file in files:
+        pack.add_file(file, str(file))
+    if status:
+        tell(f"it ended here with status {status}: it may open more there than it did here")
 
 
 def is_static(pack: Pack, word: str) -> bool:
@@ -225,6 +246,8 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     kernel_file = kernel.kernel(tell)
     qemu.program()
     pack = make_pack(options, environment)
+    for note in pack.notes_told():
+        tell(note)
     image_file = image.build(pack)
     _check_memory(machine, image_file)
     plugin = binary(PLUGIN) if options.count else None
@@ -318,6 +341,10 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
             f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
             f"{os.strerror(outcome.start_error)}"
         )
+    else:
+        program = options.words[0] if options.words else "the shell"
+        if end := told(program, outcome.code, outcome.signal):
+            tell(end)
     if outcome.memory_kills:
         tell(
             f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "
