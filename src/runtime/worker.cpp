@@ -275,9 +275,7 @@ arena* resource_manager::next_assignment(worker& w) {
       }
       continue;
     }
-    // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
-    while (!park(w.parker)) {
-    }
+    w.parker.park();  // [S5]
     if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
       return nullptr;
     }

@@ -74,20 +74,16 @@ void resource_manager::insist_on_worker(arena& a) noexcept {
   }
 }
 
-bool resource_manager::park(sync::parker& p) noexcept {
+void resource_manager::park(sync::parker& p) noexcept {
   if (!is_refused()) {
     p.park();
-    return true;
+    return;
   }
   const std::int64_t wait_ns = ask_again_ns_.load(sync::relaxed) - platform::monotonic_ns();
-  if (p.park_for(std::max(wait_ns, wait_ns_min))) {
-    return true;
-  }
-  if (is_refused()) {
+  if (!p.park_for(std::max(wait_ns, wait_ns_min)) && is_refused()) {
     refused_.store(false, sync::relaxed);
     call_for_all();
   }
-  return false;
 }
 
 }  // namespace homing::scheduler
