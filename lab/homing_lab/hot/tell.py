@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..errors import LabError
+from ..counts import written_by_plugin
 from .functions import Function, functions
 from .lines import FALSE_SHARING, Line, User, examine
 from .memory import Memory
@@ -20,18 +19,7 @@ LINES, FUNCTIONS, USERS = 10, 10, 4
 
 def read(file: Path) -> dict[str, Any] | None:
     """hot.json, or None where the plugin wrote none (the machine did not get that far)."""
-    if not file.is_file():
-        return None
-    try:
-        hot: dict[str, Any] = json.loads(file.read_text())
-    except ValueError as error:
-        raise LabError(f"the plugin's hot.json is no JSON: {error}") from error
-    if hot.get("schema") != SCHEMA:
-        raise LabError(
-            f"the plugin's hot.json has schema {hot.get('schema')}, expected {SCHEMA}",
-            "build the plugin and the runner from one tree",
-        )
-    return hot
+    return written_by_plugin(file, SCHEMA) if file.is_file() else None
 
 
 def document(
