@@ -86,6 +86,8 @@ arena::arena(resource_manager& manager, const arena_request& request)
   // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
   slot_count_ = reserved_slots_ == 0 ? max_concurrency_ : std::max(2U, max_concurrency_);
 
+  present_.resize(domain_count_);
+  share_.resize(domain_count_);
   slots_ = std::make_unique<arena_slot[]>(slot_count_);
   domains_ = std::make_unique<arena_domain[]>(domain_count_);
   deal_slots(slots_.get(), slot_count_, domains_.get(), allowed_by_domain_);
@@ -420,7 +422,7 @@ int arena::workers_wanted() const noexcept {
 
 bool arena::somebody_could_come() const noexcept {
   return !busy_.load(sync::relaxed) || sleepers_.load(sync::relaxed) != 0 ||
-         ((manager_.available() > 0 || cut_.load(sync::relaxed) || manager_.refusal_has_ended()) &&
+         ((manager_.available() > 0 || trimmed_.load(sync::relaxed) || manager_.refusal_has_ended()) &&
           workers_.load(sync::relaxed) < workers_wanted());
 }
 
@@ -436,11 +438,12 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
       return;  // the new allotment has called a worker of that domain already (A8): one is enough
     }
   } else if (workers_.load(sync::relaxed) >= allotted_.load(sync::relaxed) && sleepers_.load(sync::relaxed) == 0) {
-    const bool cut = cut_.load(sync::relaxed);
+    const bool trimmed = trimmed_.load(sync::relaxed);
     const bool idle = manager_.available() > 0;
     // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this
-    // one's share was cut for want of work, and others, never idle, have the rest. [A9]
-    if ((cut && idle) || ((cut || idle) && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
+    // one's share was trimmed for want of work, and others, never idle, have the rest. [A9]
+    if ((trimmed && idle) ||
+        ((trimmed || idle) && starved_.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
       manager_.demand_changed();
     }
   }

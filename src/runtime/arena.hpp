@@ -49,7 +49,6 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
   sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
   sync::atomic<int> absent{0};     ///< of its workers, those that rest where they can't serve it [S15]
-  int share = 0;                   ///< the same while an allotment is worked out; guarded by the manager's lock
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
@@ -347,6 +346,8 @@ class arena {
   std::unique_ptr<arena_slot[]> slots_;
   std::unique_ptr<arena_domain[]> domains_;
   std::vector<unsigned> allowed_by_domain_;  ///< CPUs that satisfy the constraints, per domain
+  std::vector<int> present_;  ///< workers by domain as an allotment begins; guarded by the manager's lock, as the next
+  std::vector<int> share_;    ///< what it gives
   std::unique_ptr<task_group_context> default_context_;
 
   alignas(sync::cache_line_bytes) sync::atomic<int> searchers_{0};  ///< as [S14]
@@ -368,7 +369,7 @@ class arena {
   sync::atomic<bool> unheard_{false};     ///< a worker was wanted while no slot was free
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
-  sync::atomic<bool> cut_{false};  ///< its share is what it had use for, not what it might get
+  sync::atomic<bool> trimmed_{false};  ///< its share is what it had use for, not what it might get
   static constexpr unsigned starved_calls_per_look = 256;
   sync::atomic<unsigned> starved_{0};  ///< calls for a worker since the last allotment that could not be heard
 

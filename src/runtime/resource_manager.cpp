@@ -84,7 +84,9 @@ resource_manager::resource_manager()
           "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing)),
       pins_masters_(platform::env_flag("HOMING_PIN_MASTERS", false)),
       domains_(std::make_unique<domain_state[]>(domain_count_)),
-      leases_(domain_count_) {
+      leases_(domain_count_),
+      allotment_(domain_count_),
+      supplies_(domain_count_) {
   for (unsigned d = 0; d < domain_count_; ++d) {
     const topology::domain& described = machine_.domains()[d];
     has_l3_groups_ = has_l3_groups_ || described.l3_groups.size() > 1;
@@ -244,8 +246,11 @@ void resource_manager::link(arena& a) {
   };
   make_room(served_);
   make_room(served_before_);
-  make_room(newly_cut_);
-  make_room(portions_);
+  make_room(newly_trimmed_);
+  if (room_for_arenas_ <= arena_count_) {
+    allotment_.reserve(2 * arena_count_ + 8);
+    room_for_arenas_ = 2 * arena_count_ + 8;
+  }
   ++arena_count_;
   a.next_arena_ = first_arena_;
   a.previous_arena_ = nullptr;

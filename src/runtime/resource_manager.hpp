@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "platform/cpu_set.hpp"
+#include "runtime/allotment.hpp"
 #include "runtime/lease_book.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/thread_state.hpp"
@@ -176,9 +177,6 @@ class resource_manager {
     int planned = 0;       ///< of the workers that may be made, how many are dealt to this domain
     int made = 0;          ///< workers that are here now
     int promised = 0;      ///< by the last allotment to all arenas together
-    int left = 0;          ///< while an allotment goes on: not given yet
-    int dealt = 0;         ///< what `left` began with; below 0 if the limit fell under the leases
-    int spare = 0;         ///< so many more may come from elsewhere: `left` may fall so far below 0
   };
 
   static void* worker_entry(void* argument);
@@ -225,34 +223,17 @@ class resource_manager {
   };
   void unlock() noexcept;
 
-  // allotment.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
-  struct pool_of_workers {
-    unsigned left = 0;  ///< of all domains; each has its own count
-    bool only_mandatory = false;
-    bool unmet = false;  ///< some arena could use more
-  };
-  struct portion {  ///< its workers by domain are the arena's: arena_domain::share
-    arena* of = nullptr;
-    unsigned wanted = 0;
-    unsigned given = 0;
-    bool cut = false;        ///< wanted less than it may have
-    bool homeless = false;   ///< none of its domains has a worker, under the present limit
-    bool mandatory = false;  ///< for mandatory concurrency only
-  };
+  // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   enum class crowd : bool { no, yes };
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  crowd serve_level(std::list<arena*>& level, pool_of_workers& pool) noexcept;
-  [[nodiscard]] int spare_places(unsigned domain) const noexcept;
-  void hand_out(portion& p, unsigned domain, pool_of_workers& pool) noexcept;
-  void keep_workers(portion& p, pool_of_workers& pool) noexcept;
-  void give(portion& p, std::uint64_t count, pool_of_workers& pool) noexcept;
-  void share_out(std::vector<portion>& portions, pool_of_workers& pool) noexcept;
-  void even_out(std::vector<portion>& portions) const noexcept;
-  void settle(const portion& p) noexcept;
-  void look_again_at_cut() noexcept;
+  crowd serve_level(std::list<arena*>& level) noexcept;
+  [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
+  void settle(const allotment::portion& p) noexcept;
+  void take_share(arena& a) noexcept;
+  void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
   [[nodiscard]] arena* take_to_call() noexcept;
   void call_for(arena* first) noexcept;
@@ -295,12 +276,15 @@ class resource_manager {
   sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
   std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
-  std::uint64_t allotment_ = 0;  ///< number of the last one
-  std::size_t arena_count_ = 0;  ///< linked: these have room in each of the following
-  std::vector<arena*> served_;   ///< by the last allotment, in the order of their priorities
+  allotment allotment_;
+  std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
+  std::uint64_t allotment_number_ = 0;   ///< of the last one
+  std::size_t arena_count_ = 0;          ///< linked: these have room in the allotment, and in each of the following
+  std::size_t room_for_arenas_ = 0;      ///< in the allotment
+  std::vector<arena*> served_;           ///< by the last allotment, in the order of their priorities
   std::vector<arena*> served_before_;
-  std::vector<arena*> newly_cut_;   ///< by the allotment that is going on: their shares are smaller, for want of work
-  std::vector<portion> portions_;   ///< of the allotment that is going on
+  std::vector<arena*>
+      newly_trimmed_;               ///< by the allotment that is going on: their shares are smaller, for want of work
   arena* first_to_call_ = nullptr;  ///< each with a reference, until whoever leaves the lock calls for it
   arena* last_to_call_ = nullptr;
   worker* first_worker_ = nullptr;  ///< of all that were made
