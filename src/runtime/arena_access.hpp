@@ -78,4 +78,5 @@ struct task_arena_impl {
 
 namespace homing::scheduler {
 using arena_access = tbb::detail::r1::task_arena_impl;
-}
+using wait_context = tbb::detail::d1::wait_context;
+}  // namespace homing::scheduler

@@ -5,23 +5,22 @@
 #include <algorithm>
 
 #include "runtime/arena.hpp"
-#include "runtime/resource_manager.hpp"
 #include "runtime/task_access.hpp"
 
 namespace homing::scheduler {
 
 void arena::detach(task& t, unsigned home) {
-  domains_[home].detached.push(t);
+  domain(home).detached.push(t);
   new_mail(work_kind::detached, no_isolation, home);
 }
 
 void arena::submit(task& t, unsigned home_or_none) {
-  (home_or_none == no_home ? unaddressed : domains_[home_or_none].enqueued).push(t);
+  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   new_enqueued_work(home_or_none);
 }
 
 void arena::enqueue(task& t, unsigned home_or_none) {
-  (home_or_none == no_home ? unaddressed : domains_[home_or_none].enqueued).push(t);
+  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   want_mandatory_worker();
   new_enqueued_work(home_or_none);
 }
@@ -37,22 +36,24 @@ void arena::new_enqueued_work(unsigned home_or_none) noexcept {
   sync::full_fence();
   const bool common = home_or_none == no_home;
   const unsigned home = common ? 0 : home_or_none;
-  const int counts = (common ? searchers_ : domains_[home].searchers).load(sync::relaxed);
-  if (able_searchers(work_kind::enqueued, counts) == 0 && somebody_could_come()) {
+  const bool nobody =
+      common ? searchers_.nobody_for(work_kind::enqueued) : searchers_.nobody_for(work_kind::enqueued, home);
+  if (nobody && could_come()) {
     const bool stay = !common && is_left_to(home);
     call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
   }
-  if (__builtin_expect(manager_.is_refused(), false)) {
-    manager_.insist_on_worker(*this);
+  if (__builtin_expect(supplier_.is_refused(), false)) {
+    supplier_.insist_on_worker(*this);
   }
 }
 
 void arena::want_mandatory_worker() noexcept {
-  sync::light_fence();  // the push before the look at mandatory_; partner: a leaving worker's heavy fence [A3]
-  if ((max_workers_ == 0 || is_of_one_domain() || manager_.allottable_workers() == 0) &&
-      slot_count_ > reserved_slots_ && !mandatory_.load(sync::relaxed) && !mandatory_.exchange(true, sync::seq_cst)) {
-    busy_.store(true, sync::seq_cst);
-    static_cast<void>(manager_.demand_rose(*this, 0));
+  sync::light_fence();  // the push before the look at `mandatory`; partner: a leaving worker's heavy fence [A3]
+  if ((max_workers_ == 0 || is_of_one_domain() || supplier_.allottable_workers() == 0) &&
+      slot_count() > reserved_slots_ && !account_.mandatory.load(sync::relaxed) &&
+      !account_.mandatory.exchange(true, sync::seq_cst)) {
+    account_.busy.store(true, sync::seq_cst);
+    static_cast<void>(supplier_.demand_rose(*this, 0));
   }
 }
 
@@ -74,7 +75,7 @@ void arena::submit_critical(task& t) {
   new_common_work({work_kind::critical, task_access::isolation(t), 0});
 }
 
-void arena::submit_resume(suspend_point& stack) noexcept {
+void arena::submit_resume(left_stack& stack) noexcept {
   resumed.push(stack);
   if (is_of_one_domain()) {
     want_mandatory_worker();  // its own domain may have none, and all who know of the stack may wait for it elsewhere
@@ -88,7 +89,7 @@ void arena::begin_phase() noexcept {
   // relaxed: a hint about how long to look for work.
   phases_.fetch_add(1, sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
-  if (somebody_could_come()) {
+  if (could_come()) {
     call_workers_for_phase();
   }
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/control.hpp"
-#include "runtime/thread_state.hpp"
 
 namespace {
 
@@ -94,9 +93,8 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
 
 void task_group_context_impl::unlink(context& ctx) noexcept {
   context_list& list = *ctx.my_context_list;
-  const homing::scheduler::thread_state* here = homing::scheduler::this_thread_or_null;
   // [C4] No walk is looking at this context, nor at its parents.
-  const sync::scoped_owner_lock hold(list.lock, here != nullptr && here->contexts == &list);
+  const sync::scoped_owner_lock hold(list.lock, homing::scheduler::contexts_of_this_thread == &list);
   const auto& node = ctx.my_node;
   if (node.my_prev_node != nullptr) {
     node.my_prev_node->my_next_node = node.my_next_node;
@@ -273,6 +271,8 @@ void task_group_context_impl::keep_after_fork(const context* current, context_li
 }  // namespace tbb::detail::r1
 
 namespace homing::scheduler {
+
+constinit thread_local const context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
 context_list& make_context_list() {
   auto* list = new context_list;

@@ -87,6 +87,11 @@ namespace homing::scheduler {
 using context_access = tbb::detail::r1::task_group_context_impl;
 using context_list = tbb::detail::r1::context_list;
 
+/// The calling thread's list; null while the thread has none. constinit: without it, each use would first ask whether
+/// the variable has an initializer to run.
+extern constinit thread_local const context_list* contexts_of_this_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /// A new list, known to propagate().
 context_list& make_context_list();
 

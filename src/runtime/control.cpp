@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/control_access.hpp"
-#include "runtime/resource_manager.hpp"
+#include "sync/atomic.hpp"
 #include "topology/machine.hpp"
 
 namespace homing::scheduler {
@@ -25,14 +25,16 @@ struct parameter_state {
 
 std::mutex controls_lock;
 std::array<parameter_state, parameter_count> parameters;
+sync::atomic<unsigned> usable_now{0};  ///< 0: as the machine was when the process began
 
 bool smaller_wins(std::size_t parameter) noexcept { return parameter == global_control::max_allowed_parallelism; }
 
 std::size_t default_of(std::size_t parameter) {
   switch (parameter) {
     case global_control::max_allowed_parallelism:
-      if (const resource_manager* manager = resource_manager::current_or_null()) {
-        return manager->default_concurrency();  // the machine may have changed [A19]
+      // relaxed: one number; whoever has to obey it now is told.
+      if (const unsigned now = usable_now.load(sync::relaxed)) {
+        return now;
       }
       return topology::process_machine().default_concurrency();
     case global_control::thread_stack_size:
@@ -61,40 +63,23 @@ std::size_t active_value(std::size_t parameter) {
   return p.is_set.load(sync::acquire) ? p.active.load(sync::relaxed) : default_of(parameter);
 }
 
-void apply(std::size_t parameter) noexcept {
-  if (parameter == global_control::max_allowed_parallelism) {
-    // A child of fork() that had no memory for its manager has no limit to obey either.
-    if (resource_manager* const manager = resource_manager::current_or_null()) manager->obey_limit();
-  }
-}
-
 }  // namespace
 
 std::size_t control_active_value(std::size_t parameter) { return active_value(parameter); }
 
-void control_create(global_control& c) {
-  const std::size_t parameter = control_access::parameter(c);
-  // What may throw comes first: a control whose constructor failed must not be listed.
-  if (parameter == global_control::max_allowed_parallelism) {
-    static_cast<void>(resource_manager::current());
-  }
-  {
-    const std::lock_guard hold(controls_lock);
-    parameters[parameter].live.push_back(&c);
-    settle(parameter);
-  }
-  apply(parameter);
+void list_control(global_control& c) {
+  const std::lock_guard hold(controls_lock);
+  parameters[control_access::parameter(c)].live.push_back(&c);
+  settle(control_access::parameter(c));
 }
 
-void control_destroy(global_control& c) {
-  const std::size_t parameter = control_access::parameter(c);
-  {
-    const std::lock_guard hold(controls_lock);
-    std::erase(parameters[parameter].live, &c);
-    settle(parameter);
-  }
-  apply(parameter);
+void unlist_control(global_control& c) {
+  const std::lock_guard hold(controls_lock);
+  std::erase(parameters[control_access::parameter(c)].live, &c);
+  settle(control_access::parameter(c));
 }
+
+void set_default_parallelism(unsigned threads) noexcept { usable_now.store(threads, sync::relaxed); }
 
 std::size_t live_controls(std::size_t parameter) {
   const std::lock_guard hold(controls_lock);

@@ -21,4 +21,7 @@ bool fast_leave_everywhere() noexcept;
 /// Threads that may run tasks, the application's one included.
 std::size_t max_allowed_parallelism() noexcept;
 
+/// What max_allowed_parallelism() is without a control: the machine may have changed [A19]. 0: as it was at the start.
+void set_default_parallelism(unsigned threads) noexcept;
+
 }  // namespace homing::scheduler

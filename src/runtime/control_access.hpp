@@ -19,8 +19,9 @@ namespace homing::scheduler {
 using control_access = tbb::detail::r1::global_control_impl;
 
 std::size_t control_active_value(std::size_t parameter);
-void control_create(tbb::detail::d1::global_control& c);
-void control_destroy(tbb::detail::d1::global_control& c);
+/// Errors: std::bad_alloc; then it is not listed.
+void list_control(tbb::detail::d1::global_control& c);
+void unlist_control(tbb::detail::d1::global_control& c);
 std::size_t live_controls(std::size_t parameter);
 
 void lock_controls_for_fork() noexcept;

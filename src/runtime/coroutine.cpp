@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/suspend.hpp"
+#include "runtime/suspend_point.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::scheduler {

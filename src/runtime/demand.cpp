@@ -27,7 +27,8 @@ bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
   // another matter, since it may be the first.
-  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.mandatory_.load(sync::relaxed) || available() > 0) {
+  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.account().mandatory.load(sync::relaxed) ||
+      available() > 0) {
     demand_changed();
   }
   return false;
@@ -37,12 +38,12 @@ bool resource_manager::announce(arena& a) noexcept {
   if (!a.wants_workers()) {
     return false;
   }
-  if (a.listed_.exchange(true, sync::acq_rel)) {
+  if (a.account().listed_for_allotment.exchange(true, sync::acq_rel)) {
     return true;
   }
   arena* first = newcomers_.load(sync::relaxed);
   do {
-    a.next_newcomer_ = first;
+    a.account().next_newcomer = first;
     // release: publishes the link to take_newcomers().
   } while (!newcomers_.compare_exchange_weak(first, &a, sync::release, sync::relaxed));
   return false;
@@ -52,18 +53,18 @@ void resource_manager::take_newcomers() noexcept {
   // acquire: the links, from announce().
   arena* a = newcomers_.exchange(nullptr, sync::acquire);
   while (a != nullptr) {
-    arena* next = a->next_newcomer_;
+    arena* next = a->account().next_newcomer;
     auto& level = wanting_[a->priority_level()];
-    level.splice(level.end(), a->place_);
+    level.splice(level.end(), a->account().place);
     a = next;
   }
 }
 
 void resource_manager::unlist(arena& a) noexcept {
-  if (a.place_.empty()) {
-    a.place_.splice(a.place_.begin(), wanting_[a.priority_level()], a.in_place_);
+  if (a.account().place.empty()) {
+    a.account().place.splice(a.account().place.begin(), wanting_[a.priority_level()], a.account().in_place);
     // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
-    a.listed_.exchange(false, sync::acq_rel);
+    a.account().listed_for_allotment.exchange(false, sync::acq_rel);
     announce(a);
   }
 }
@@ -85,15 +86,15 @@ void resource_manager::demand_changed() noexcept {
 // [A16] Under the lock. An arena that is on a list already is called for after this: acq_rel, so that whoever takes the
 // flag off it sees what was allotted by now.
 void resource_manager::call_later(arena& a) noexcept {
-  if (a.to_be_called_.exchange(true, sync::acq_rel)) {
+  if (a.account().to_be_called.exchange(true, sync::acq_rel)) {
     return;
   }
-  if (!a.try_reference()) {
-    a.to_be_called_.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
+  if (!a.account().try_reference()) {
+    a.account().to_be_called.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
     return;
   }
-  a.next_to_call_ = nullptr;
-  (first_to_call_ != nullptr ? last_to_call_->next_to_call_ : first_to_call_) = &a;
+  a.account().next_to_call = nullptr;
+  (first_to_call_ != nullptr ? last_to_call_->account().next_to_call : first_to_call_) = &a;
   last_to_call_ = &a;
 }
 
@@ -102,9 +103,9 @@ arena* resource_manager::take_to_call() noexcept { return std::exchange(first_to
 void resource_manager::call_for(arena* first) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
   for (arena* a = first; a != nullptr;) {
-    arena* next = a->next_to_call_;
-    a->to_be_called_.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
-    a->call_allotted_for_work_left(a->called_for_.load(sync::relaxed));
+    arena* next = a->account().next_to_call;
+    a->account().to_be_called.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
+    a->call_allotted_for_work_left(a->account().called_for.load(sync::relaxed));
     a->drop_reference();
     a = next;
   }
@@ -144,7 +145,7 @@ void resource_manager::allot() noexcept {
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);
   for (arena* a : served_before_) {
-    if (a->served_in_ != allotment_number_) {
+    if (a->account().served_in != allotment_number_) {
       take_share(*a);
     }
   }
@@ -153,9 +154,9 @@ void resource_manager::allot() noexcept {
 }
 
 void resource_manager::take_share(arena& a) noexcept {
-  a.allotted_.store(0, sync::relaxed);
+  a.account().allotted.store(0, sync::relaxed);
   for (unsigned d = 0; d < domain_count_; ++d) {
-    a.domains_[d].allotted.store(0, sync::relaxed);
+    a.domain(d).allotted.store(0, sync::relaxed);
   }
 }
 
@@ -164,7 +165,7 @@ bool resource_manager::is_out_of_date() noexcept {
   // its pusher asks for nothing while no worker idles.
   return newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed) ||
          std::any_of(served_.begin(), served_.end(), [](arena* a) {
-           return a->trimmed_.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody);
+           return a->account().trimmed.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody);
          });
 }
 
@@ -189,7 +190,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
     arena& a = **next;
     ++next;
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
-    if (!a.wants_workers() || (!has_more && a.workers_.load(sync::relaxed) == 0 && a.stand_down())) {
+    if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 && a.stand_down())) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more));
@@ -202,7 +203,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
     const auto now = std::chrono::steady_clock::now();
     if (now - turn_began_ > turn_length) {
       turn_began_ = now;
-      level.splice(level.end(), level, portions.front().of.whose->in_place_);
+      level.splice(level.end(), level, portions.front().of.whose->account().in_place);
     }
   }
   for (const allotment::portion& p : portions) {
@@ -212,41 +213,41 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
 }
 
 arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
-  if (a.max_workers_ != 0 && allotment_.gives_mandatory_only(a.allowed_by_domain_, a.is_of_one_domain()) &&
-      (a.has_enqueued() || a.kept_.load(sync::relaxed))) {
-    a.mandatory_.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
+  if (a.max_workers() != 0 && allotment_.gives_mandatory_only(a.cpus_by_domain(), a.is_of_one_domain()) &&
+      (a.has_enqueued() || a.account().kept.load(sync::relaxed))) {
+    a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
   for (unsigned d = 0; d < domain_count_; ++d) {
-    a.present_[d] = a.domains_[d].active.load(sync::relaxed);
+    a.account().present[d] = a.domain(d).active.load(sync::relaxed);
   }
   return {.whose = &a,
-          .cpus = a.allowed_by_domain_,
-          .present = a.present_,
-          .share = a.share_,
-          .workers_max = a.max_workers_,
-          .workers = static_cast<unsigned>(std::max(0, a.workers_.load(sync::relaxed))),
+          .cpus = a.cpus_by_domain(),
+          .present = a.account().present,
+          .share = a.account().share,
+          .workers_max = a.max_workers(),
+          .workers = static_cast<unsigned>(std::max(0, a.account().workers.load(sync::relaxed))),
           .has_more = has_more,
-          .is_mandatory = a.mandatory_.load(sync::relaxed),
+          .is_mandatory = a.account().mandatory.load(sync::relaxed),
           .is_of_one_domain = a.is_of_one_domain()};
 }
 
 void resource_manager::settle(const allotment::portion& p) noexcept {
   arena& a = *p.of.whose;
-  a.served_in_ = allotment_number_;
+  a.account().served_in = allotment_number_;
   served_.push_back(&a);
-  bool shrank = !a.trimmed_.exchange(p.is_trimmed, sync::relaxed);
+  bool shrank = !a.account().trimmed.exchange(p.is_trimmed, sync::relaxed);
   // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
-  bool grew = a.mandatory_share_.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
+  bool grew = a.account().mandatory_share.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
   for (unsigned d = 0; d < domain_count_; ++d) {
-    const int before = a.domains_[d].allotted.exchange(a.share_[d], sync::relaxed);
-    grew = grew || before < a.share_[d];
-    shrank = shrank || before > a.share_[d];
+    const int before = a.domain(d).allotted.exchange(a.account().share[d], sync::relaxed);
+    grew = grew || before < a.account().share[d];
+    shrank = shrank || before > a.account().share[d];
   }
   if (p.is_trimmed && shrank) {
     newly_trimmed_.push_back(&a);
   }
-  if (a.allotted_.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
-    a.starved_.store(0, sync::relaxed);
+  if (a.account().allotted.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
+    a.account().starved.store(0, sync::relaxed);
   }
   if (grew && available() > 0) {
     call_later(a);

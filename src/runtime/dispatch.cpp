@@ -13,13 +13,13 @@
 #include "platform/clock.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/arena_access.hpp"
-#include "runtime/control.hpp"
 #include "runtime/dispatch_loop.hpp"
 #include "runtime/observed_run.hpp"
-#include "runtime/resource_manager.hpp"
 #include "runtime/search_pace.hpp"
-#include "runtime/suspend.hpp"
+#include "runtime/stack_switching.hpp"
+#include "runtime/stay.hpp"
 #include "runtime/task_source.hpp"
+#include "runtime/thread_domain.hpp"
 #include "runtime/wait_table.hpp"
 
 namespace homing::scheduler {
@@ -39,10 +39,10 @@ enum class rest_result : std::uint8_t {
 template <typename Ready>
 rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& ready) {
   arena& a = *t.in;
-  sleeper me{&t, scope};
-  a.sleep_begin(me);  // [S1] announced ...
+  sleeper me(t, scope);
+  a.asleep().add(me);  // [S1] announced ...
   if (scope.is_counted()) {
-    a.end_search_empty(t, scope);
+    a.search().stop_to_sleep(t, scope);
   }
   const bool left_more = step_aside(t, scope.isolation == no_isolation ? rest_place::slot : rest_place::elsewhere);
   sync::heavy_fence();  // ... before the last look
@@ -50,16 +50,16 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
     call_for_slots_left(t);
   }
   if (!ready() && !a.has_work(scope, t.domain)) {
-    a.manager().park(t.parker);  // [S5]
+    a.supplier().park(t.parker);  // [S5]
   }
-  const bool called = a.sleep_end(me);
+  const bool called = a.asleep().remove(me);
   if (!scope.is_counted()) {
     return called ? rest_result::called : rest_result::look_again;
   }
   if (called) {
-    t.slot->hungry.store(true, sync::relaxed);  // counted by the waker
+    searchers::adopt(t);
   } else {
-    a.begin_search(t, scope);
+    a.search().enter(t, scope);
   }
   return rest_result::look_again;
 }
@@ -79,7 +79,7 @@ class context_waiter {
     if (base_is_recalled(t)) {
       arena& a = *t.in;
       if (scope.is_counted()) {
-        a.end_search_empty(t, scope);
+        a.search().stop_to_sleep(t, scope);
       }
       if (t.is_absent) {
         step_back(t);  // the stack is left, not the thread
@@ -88,7 +88,7 @@ class context_waiter {
       const leave_result how = yield_until_empty(t, wait_, scope);
       thread_state& now = *d.thread;  // may be another
       if (scope.is_counted()) {
-        now.in->begin_search(now, scope);
+        now.in->search().enter(now, scope);
       }
       return how == leave_result::called ? rest_result::called : rest_result::look_again;
     }
@@ -175,9 +175,9 @@ template <typename Waiter>
 task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
   const bool counted = scope.is_counted();
   const bool begins = counted && mark == search_mark::none;
-  reconsider_stealing(*d.thread, begins ? d.thread->in->begin_search(*d.thread, scope) : platform::monotonic_ns());
-  if (d.thread->in->manager().has_l3_groups()) {
-    d.thread->l3_group = d.thread->in->manager().l3_group_of_this_thread(d.thread->domain);
+  reconsider_stealing(*d.thread, begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns());
+  if (d.thread->in->settings().has_l3_groups) {
+    d.thread->l3_group = l3_group_of_this_thread(d.thread->in->settings(), d.thread->domain);
     d.thread->slot->l3_group.store(d.thread->l3_group, sync::relaxed);
   }
   search_pace pace;
@@ -215,11 +215,11 @@ task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_ma
     step_back(*d.thread);
   }
   if (counted) {
-    d.thread->in->end_search_found(*d.thread, scope);  // whoever relied on this search: look on its behalf
+    d.thread->in->search().stop_searching(*d.thread, scope);  // whoever relied on this search: look on its behalf
   }
   hand_call_on(*d.thread, duty);
   if (found != nullptr) {
-    greet_observers(*d.thread);
+    notify_entry(*d.thread);
   }
   return found;
 }
@@ -305,7 +305,7 @@ task* dispatch(dispatcher& d, task* t, Waiter& waiter, search_mark mark) {
           t = take_own(*d.thread, isolation);  // what an earlier occupant of the slot has left
           if (t != nullptr) {
             if (searching) {
-              d.thread->in->end_search_found(*d.thread, scope);
+              d.thread->in->search().stop_searching(*d.thread, scope);
               searching = false;
             }
             hand_call_on(*d.thread, duty);
@@ -423,7 +423,7 @@ void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t 
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
   if (!t.domain_is_fixed && t.running->outermost) {
     // An application thread's: here, where it may spread its work.
-    t.move_to_domain(t.in->manager().domain_of_this_thread(), t.in->domain_count());
+    t.move_to_domain(domain_of_this_thread(t.in->settings()), t.in->domain_count());
     t.slot->domain.store(t.domain, sync::relaxed);
   }
   context_waiter waiter(wait);
@@ -451,18 +451,18 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
   } else {
     attachment stay(t, a, number, thread_kind::worker);
     search_mark mark = search_mark::held;
-    if (a.observers.has_news(t.greeted)) {
-      a.end_search_found(t, {});  // [S8] the observers may take long: others look meanwhile
+    if (a.observers.has_news(t.notified)) {
+      a.search().stop_searching(t, {});  // [S8] the observers may take long: others look meanwhile
       mark = search_mark::none;
-      greet_observers(t);
+      notify_entry(t);
     } else {
-      a.adopt_search_mark(t);
+      searchers::adopt(t);
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
     a.worker_leaves(t.domain);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
-      a.observers.take_leave(t.greeted, true);
+      a.observers.notify_exit(t.notified, true);
     }
   }
   a.drop_reference();

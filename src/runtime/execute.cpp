@@ -5,7 +5,7 @@
 #include "platform/fp_settings.hpp"
 #include "runtime/arena_access.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/resource_manager.hpp"
+#include "runtime/stay.hpp"
 #include "runtime/wait_table.hpp"
 
 namespace homing::scheduler {
@@ -21,7 +21,7 @@ class delegated_task final : public task {
   task* execute(tbb::detail::d1::execution_data&) override {
     if (try_claim()) {
       // As execute() itself would: a clean context, no isolation, no task around it.
-      thread_state& t = arena_thread();
+      thread_state& t = this_thread();  // in the arena: it runs this task
       dispatcher& d = *t.running;
       const dispatcher_frame frame(d);
       d.ed.context = &t.in->default_context();
@@ -55,10 +55,10 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   entry.address = reinterpret_cast<std::uintptr_t>(&done);
   entry.thread = &t;
   waiting_threads.add(entry);
-  sleeper me{&t};
+  sleeper me(t);
   slot_id number = no_slot;
   for (;;) {
-    a.wait_for_slot(me);
+    a.asleep().wait_for_slot(me);
     const bool left_more = step_aside(t, rest_place::elsewhere);
     sync::heavy_fence();  // [A2] listed before the look at the slots; partner: a freed slot, then the look at the list
     if (left_more) {
@@ -73,7 +73,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
     }
     t.parker.park();
   }
-  a.stop_waiting_for_slot(me);
+  a.asleep().stop_waiting_for_slot(me);
   waiting_threads.remove(entry);
   if (t.is_absent) {
     step_back(t);

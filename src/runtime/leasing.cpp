@@ -19,9 +19,9 @@ worker_supply resource_manager::supply() const {
   for (unsigned d = 0; d < domain_count_ && allowed_workers_.load(sync::relaxed) != 0; ++d) {
     result.allowed[d] = static_cast<std::uint32_t>(domains_[d].planned);
   }
-  for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+  for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
     for (unsigned d = 0; d < domain_count_; ++d) {
-      result.active[d] += static_cast<std::uint32_t>(std::max(0, a->domains_[d].active.load(sync::relaxed)));
+      result.active[d] += static_cast<std::uint32_t>(std::max(0, a->owner.domain(d).active.load(sync::relaxed)));
     }
   }
   return result;
@@ -77,9 +77,9 @@ std::optional<bool> resource_manager::is_crowded(std::uint64_t number) noexcept 
   if (leases_.find(number) == nullptr) {
     return std::nullopt;
   }
-  for (const arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
+  for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
     for (unsigned d = 0; d < domain_count_; ++d) {
-      if (a->domains_[d].active.load(sync::relaxed) > a->domains_[d].allotted.load(sync::relaxed)) {
+      if (a->owner.domain(d).active.load(sync::relaxed) > a->owner.domain(d).allotted.load(sync::relaxed)) {
         return true;
       }
     }

@@ -5,8 +5,9 @@
 #include "runtime/context.hpp"
 #include "runtime/control_access.hpp"
 #include "runtime/coroutine.hpp"
-#include "runtime/dispatch.hpp"
+#include "runtime/implicit_arena.hpp"
 #include "runtime/resource_manager.hpp"
+#include "runtime/stay.hpp"
 #include "runtime/thread_state.hpp"
 #include "runtime/wait_table.hpp"
 
@@ -17,58 +18,33 @@ namespace homing::scheduler {
 // used. [A21]
 
 void arena::lock_for_fork() noexcept {
-  sleepers_lock_.lock();
-  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
-    queue->lock_for_fork();
-  }
-  resumed.lock_for_fork();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].detached.lock_for_fork();
-    domains_[d].enqueued.lock_for_fork();
-  }
+  sleepers_.lock_for_fork();
+  lock_queues_for_fork();
   observers.lock_for_fork();
 }
 
 void arena::unlock_after_fork() noexcept {
   observers.unlock_after_fork();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].enqueued.unlock_after_fork();
-    domains_[d].detached.unlock_after_fork();
-  }
-  resumed.unlock_after_fork();
-  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
-    queue->unlock_after_fork();
-  }
-  sleepers_lock_.unlock();
+  unlock_queues_after_fork();
+  sleepers_.unlock_after_fork();
 }
 
 void arena::forget_all_but(const thread_state& forker) noexcept {
   const bool works = forker.kind == thread_kind::worker && forker.last_arena == this;
   observers.go_on_after_fork();
-  first_slot_waiter_ = nullptr;
-  slot_waiters_.store(0, sync::relaxed);
-  for (sleeper* s = first_sleeper_; s != nullptr; s = s->next) {
-    if (s->point == nullptr) {
-      (s->previous != nullptr ? s->previous->next : first_sleeper_) = s->next;
-      if (s->next != nullptr) {
-        s->next->previous = s->previous;
-      }
-      sleepers_.fetch_sub(1, sync::relaxed);
-    }
-  }
+  sleepers_.forget_threads_after_fork();
   // [S15] The threads that are not here leave what lies in their deques to whoever is.
-  for (unsigned i = 0; i < slot_count_; ++i) {
-    arena_slot& s = slots_[i];
+  for (unsigned i = 0; i < slot_count(); ++i) {
+    arena_slot& s = slot(i);
     bool is_here = forker.in == this && forker.slot == &s;
     for_each_outer_stay(forker, [&](const arena&, const arena_slot& held, thread_kind) { is_here |= &held == &s; });
     s.absent.store(!is_here, sync::relaxed);
   }
-  searchers_.store(0, sync::relaxed);
-  workers_.store(works ? 1 : 0, sync::relaxed);
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].searchers.store(0, sync::relaxed);
-    domains_[d].absent.store(0, sync::relaxed);
-    domains_[d].active.store(works && forker.domain == d ? 1 : 0, sync::relaxed);
+  searchers_.forget_after_fork();
+  account_.workers.store(works ? 1 : 0, sync::relaxed);
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    domain(d).absent.store(0, sync::relaxed);
+    domain(d).active.store(works && forker.domain == d ? 1 : 0, sync::relaxed);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "platform/clock.hpp"
 #include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
+#include "runtime/control.hpp"
 #include "runtime/resource_manager.hpp"
 #include "topology/source.hpp"
 
@@ -180,6 +181,7 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
       std::swap(domains_[d].usable, parts[d]);
     }
     default_concurrency_.store(concurrency, sync::relaxed);
+    set_default_parallelism(concurrency);
     try {
       for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
         const platform::cpu_set& binding = domains_[w->bound_to].usable.binding;

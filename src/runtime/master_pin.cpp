@@ -20,7 +20,7 @@ void warn_once(int error_number) noexcept {
 }  // namespace
 
 bool master_pin::wanted(const resource_manager& manager) noexcept {
-  return manager.pins_masters() && manager.domain_count() > 1;
+  return manager.settings().pins_masters && manager.domain_count() > 1;
 }
 
 master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {

@@ -12,6 +12,8 @@
 
 namespace homing::scheduler {
 
+class resource_manager;
+
 class master_pin {
  public:
   /// A refused system call is said once on stderr; the thread then stays as it is.

@@ -118,14 +118,14 @@ void observer_list::visit(number after, number until, Call&& call) {
   }
 }
 
-observer_list::number observer_list::greet(number greeted, bool is_worker) {
+observer_list::number observer_list::notify_entry(number notified, bool is_worker) {
   const number newest = state_->newest.load(sync::acquire);
-  visit(greeted, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
+  visit(notified, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
   return newest;
 }
 
-void observer_list::take_leave(number greeted, bool is_worker) {
-  visit(0, greeted, [&](observer& o) { o.on_scheduler_exit(is_worker); });
+void observer_list::notify_exit(number notified, bool is_worker) {
+  visit(0, notified, [&](observer& o) { o.on_scheduler_exit(is_worker); });
 }
 
 }  // namespace homing::scheduler

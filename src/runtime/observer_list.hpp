@@ -1,7 +1,7 @@
 /// The task_scheduler_observers of one arena, and who has been told.
 ///
-/// Each activation gets the next number; a thread remembers the highest that it has greeted, so that a look for news is
-/// one load. Callbacks run outside the lock; the observer's busy count keeps it alive meanwhile.
+/// Each activation gets the next number; a thread remembers the highest that it has notified, so that a look for news
+/// is one load. Callbacks run outside the lock; the observer's busy count keeps it alive meanwhile.
 ///
 /// Threads: any. observe(false) waits for callbacks in flight, but not for the one that it is called from.
 /// Source:  oneTBB's documentation of task_scheduler_observer (order of activation for entry and for exit).
@@ -40,13 +40,13 @@ class observer_list {
   /// Deactivates, wherever it is active; nothing if it is not.
   static void deactivate(observer& o);
 
-  [[nodiscard]] bool has_news(number greeted) const noexcept { return state_->newest.load(sync::relaxed) > greeted; }
+  [[nodiscard]] bool has_news(number notified) const noexcept { return state_->newest.load(sync::relaxed) > notified; }
   [[nodiscard]] bool any() const noexcept { return state_->newest.load(sync::relaxed) != 0; }
 
-  /// Calls on_scheduler_entry of all activated after `greeted`; returns the newest greeted.
-  number greet(number greeted, bool is_worker);
-  /// Calls on_scheduler_exit of all that `greeted` includes.
-  void take_leave(number greeted, bool is_worker);
+  /// Calls on_scheduler_entry of all activated after `notified`; returns the newest notified.
+  number notify_entry(number notified, bool is_worker);
+  /// Calls on_scheduler_exit of all that `notified` includes.
+  void notify_exit(number notified, bool is_worker);
 
   // Over a fork. In the child, lists of before are left behind, but for those that go on; nobody is in a callback.
   void lock_for_fork() noexcept { state_->lock.lock(); }

@@ -4,11 +4,12 @@
 #include <new>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "platform/clock.hpp"
-#include "platform/env.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/thread_domain.hpp"
 #include "sync/futex.hpp"
 
 namespace homing::scheduler {
@@ -16,15 +17,6 @@ namespace {
 
 sync::atomic<resource_manager*> process_manager{nullptr};
 std::mutex creation;
-
-/// Threads that share a CPU look by turns, so that it is CPUs that look, not threads: all together a few milliseconds
-/// at most. Where threads outnumber CPUs, one that sleeps early leaves its CPU idle while others wait for theirs, which
-/// the kernel mends no sooner than at its next tick (`make bench`: sanity at 8 threads on 2 CPUs).
-std::chrono::nanoseconds search_budget_for(unsigned cpus) noexcept {
-  constexpr std::chrono::nanoseconds of_one = std::chrono::microseconds(250);
-  constexpr std::chrono::nanoseconds of_all = std::chrono::milliseconds(4);
-  return std::min(of_one, of_all / std::max(cpus, 1U));
-}
 
 /// Without making a set of what they share: nothing here may need memory.
 bool share_a_cpu(const platform::cpu_set& a, const platform::cpu_set& b) noexcept {
@@ -62,6 +54,7 @@ void resource_manager::replace_after_fork() {
   if (process_manager.load(sync::relaxed) != nullptr) {
     sync::prepare_asymmetric_fences();
     resource_manager* fresh = nullptr;
+    set_default_parallelism(0);
     try {
       fresh = new resource_manager;
     } catch (const std::bad_alloc&) {
@@ -72,64 +65,26 @@ void resource_manager::replace_after_fork() {
 }
 
 resource_manager::resource_manager()
-    : machine_(topology::process_machine()),
-      domain_count_(static_cast<unsigned>(machine_.domains().size())),
-      default_concurrency_(machine_.default_concurrency()),
-      search_budget_(search_budget_for(machine_.default_concurrency())),
-      steal_(platform::env_choice<steal_policy>(
-          "HOMING_STEAL",
-          {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},
-          steal_policy::near)),
-      mailbox_idle_(platform::env_choice<idle_rule>(
-          "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing)),
-      pins_masters_(platform::env_flag("HOMING_PIN_MASTERS", false)),
+    : machine_(settings_.machine),
+      domain_count_(settings_.domain_count),
       domains_(std::make_unique<domain_state[]>(domain_count_)),
       leases_(domain_count_),
       allotment_(domain_count_),
       supplies_(domain_count_) {
   for (unsigned d = 0; d < domain_count_; ++d) {
     const topology::domain& described = machine_.domains()[d];
-    has_l3_groups_ = has_l3_groups_ || described.l3_groups.size() > 1;
     domains_[d].usable = {static_cast<unsigned>(described.cpus.size()), described.binding};
     usable_ |= described.binding;
   }
   first_thread_ = usable_;
   looked_ns_.store(platform::monotonic_ns(), sync::relaxed);
-  first_domain_ = present_domain();
+  first_domain_ = present_domain(settings_);
+  set_default_parallelism(default_concurrency());
   obey_limit();
 }
 
-std::uint16_t resource_manager::domain_of_this_thread() noexcept {
-  if (domain_count_ == 1) {
-    if (this_thread_or_null != nullptr) {
-      this_thread_or_null->domain_is_fixed = true;
-    }
-    return 0;
-  }
-  const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));
-  if (here) {
-    return static_cast<std::uint16_t>(topology::to_index(*here));
-  }
-  // A made-up machine, or a CPU outside the allowed ones: by turns, so that application threads spread, and for good.
-  thread_state* known = this_thread_or_null;
-  if (known == nullptr) {
-    try {
-      known = &this_thread();
-    } catch (const std::bad_alloc&) {
-      return 0;  // nothing can be kept for it: it is asked again
-    }
-  }
-  thread_state& t = *known;
-  if (!t.domain_is_fixed) {
-    static sync::atomic<unsigned> turn{0};
-    t.move_to_domain(static_cast<std::uint16_t>(turn.fetch_add(1, sync::relaxed) % domain_count_), domain_count_);
-    t.domain_is_fixed = true;
-  }
-  return t.domain;
-}
-
 std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) noexcept {
-  const std::uint16_t present = domain_of_this_thread();
+  const std::uint16_t present = domain_of_this_thread(settings_);
   const holder hold(*this);
   int best = -1;
   for (unsigned i = 0; i < domain_count_; ++i) {
@@ -156,26 +111,6 @@ std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) no
 void resource_manager::let_master_go(std::uint16_t domain) noexcept {
   const holder hold(*this);
   --domains_[domain].masters;
-}
-
-std::uint16_t resource_manager::l3_group_of_this_thread(std::uint16_t domain) noexcept {
-  const auto cpu = static_cast<topology::cpu_id>(platform::current_cpu());
-  const auto& groups = machine_.domains()[domain].l3_groups;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (std::find(groups[g].begin(), groups[g].end(), cpu) != groups[g].end()) {
-      return static_cast<std::uint16_t>(g);
-    }
-  }
-  return 0;
-}
-
-// Where the calling thread counts. It need not have a record: making one takes memory.
-unsigned resource_manager::present_domain() noexcept {
-  if (this_thread_or_null != nullptr) {
-    return domain_of_this_thread();
-  }
-  const auto here = machine_.domain_of_cpu(static_cast<topology::cpu_id>(platform::current_cpu()));
-  return here ? topology::to_index(*here) : 0;
 }
 
 // Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as
@@ -252,12 +187,7 @@ void resource_manager::link(arena& a) {
     room_for_arenas_ = 2 * arena_count_ + 8;
   }
   ++arena_count_;
-  a.next_arena_ = first_arena_;
-  a.previous_arena_ = nullptr;
-  if (first_arena_ != nullptr) {
-    first_arena_->previous_arena_ = &a;
-  }
-  first_arena_ = &a;
+  arenas_.push_front(a.account());
 }
 
 void resource_manager::forget(arena& a) noexcept {
@@ -265,22 +195,20 @@ void resource_manager::forget(arena& a) noexcept {
     take_newcomers();                   // it may be one of them
     dirty_.store(true, sync::seq_cst);  // [A9] no worker finds the others there any more: they are served at our unlock
   }
-  a.busy_.store(false, sync::relaxed);
-  a.mandatory_.store(false, sync::relaxed);
+  a.account().busy.store(false, sync::relaxed);
+  a.account().mandatory.store(false, sync::relaxed);
   unlist(a);
   std::erase(served_, &a);
+  platform::require(arena_count_ > 0, "A16: each linked arena is counted");
   --arena_count_;
-  (a.previous_arena_ != nullptr ? a.previous_arena_->next_arena_ : first_arena_) = a.next_arena_;
-  if (a.next_arena_ != nullptr) {
-    a.next_arena_->previous_arena_ = a.previous_arena_;
-  }
+  arenas_.remove(a.account());
   arenas_gone_.fetch_add(1, sync::release);
   sync::futex_wake(arenas_gone_, ~0U >> 1U);
 }
 
 bool resource_manager::is_idle() noexcept {
   const holder hold(*this);
-  return first_arena_ == nullptr && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
+  return arenas_.empty() && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
 }
 
 bool resource_manager::wait_until_unused() noexcept {
@@ -289,16 +217,16 @@ bool resource_manager::wait_until_unused() noexcept {
     arena* alone = nullptr;
     {
       const holder hold(*this);
-      for (arena* a = first_arena_; a != nullptr; a = a->next_arena_) {
-        if (a->users_.load(sync::relaxed) > 0) {
+      for (worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
+        if (a->users.load(sync::relaxed) > 0) {
           return false;
         }
-        const bool nobody_comes = is_refused() || a->slot_count_ == a->reserved_slots_;
-        if (alone == nullptr && nobody_comes && a->workers_.load(sync::relaxed) == 0 && a->try_reference()) {
-          alone = a;
+        const bool nobody_comes = is_refused() || a->owner.slot_count() == a->owner.reserved_slots();
+        if (alone == nullptr && nobody_comes && a->workers.load(sync::relaxed) == 0 && a->try_reference()) {
+          alone = &a->owner;
         }
       }
-      if (first_arena_ == nullptr) {
+      if (arenas_.empty()) {
         return true;
       }
     }
@@ -330,21 +258,21 @@ void resource_manager::retire(arena& a) {
     // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
     work_left = a.has_work(no_isolation, arena::anybody);
     if (work_left) {
-      a.references_.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
-      a.kept_.store(true, sync::release);
+      a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
+      a.account().kept.store(true, sync::release);
     } else {
       forget(a);
     }
   }
   if (!work_left) {
-    const bool was_served = a.allotted_.load(sync::relaxed) != 0;
+    const bool was_served = a.account().allotted.load(sync::relaxed) != 0;
     delete &a;
     if (was_served) {
       demand_changed();
     }
     return;
   }
-  if (a.busy_.load(sync::relaxed) && a.allotted_.load(sync::relaxed) == 0) {
+  if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
     demand_changed();
   }
   a.call_for_work_left(0);
@@ -352,7 +280,7 @@ void resource_manager::retire(arena& a) {
 }
 
 bool resource_manager::reserve(arena& a, unsigned d) noexcept {
-  if (a.mandatory_share_.load(sync::relaxed) && !a.mandatory_.load(sync::relaxed)) {
+  if (a.account().mandatory_share.load(sync::relaxed) && !a.account().mandatory.load(sync::relaxed)) {
     // [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
     return false;
   }
@@ -365,24 +293,24 @@ bool resource_manager::reserve(arena& a, unsigned d) noexcept {
     }
     return false;
   };
-  if (!raise(a.domains_[d].active, a.domains_[d].allotted)) {
+  if (!raise(a.domain(d).active, a.domain(d).allotted)) {
     return false;
   }
-  if (!raise(a.workers_, a.allotted_)) {
-    a.domains_[d].active.fetch_sub(1, sync::relaxed);
+  if (!raise(a.account().workers, a.account().allotted)) {
+    a.domain(d).active.fetch_sub(1, sync::relaxed);
     return false;
   }
-  if (!a.try_reference()) {
-    a.domains_[d].active.fetch_sub(1, sync::relaxed);
-    a.workers_.fetch_sub(1, sync::relaxed);
+  if (!a.account().try_reference()) {
+    a.domain(d).active.fetch_sub(1, sync::relaxed);
+    a.account().workers.fetch_sub(1, sync::relaxed);
     return false;
   }
   return true;
 }
 
 void resource_manager::unreserve(arena& a, unsigned d) noexcept {
-  a.domains_[d].active.fetch_sub(1, sync::relaxed);
-  a.workers_.fetch_sub(1, sync::relaxed);
+  a.domain(d).active.fetch_sub(1, sync::relaxed);
+  a.account().workers.fetch_sub(1, sync::relaxed);
   a.drop_reference();
 }
 

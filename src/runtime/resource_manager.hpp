@@ -22,8 +22,9 @@
 #include "platform/cpu_set.hpp"
 #include "runtime/allotment.hpp"
 #include "runtime/lease_book.hpp"
-#include "runtime/steal_policy.hpp"
-#include "runtime/thread_state.hpp"
+#include "runtime/worker_account.hpp"
+#include "runtime/worker_supplier.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/mutex.hpp"
 #include "sync/parker.hpp"
 #include "sync/spin_lock.hpp"
@@ -32,10 +33,8 @@
 namespace homing::scheduler {
 
 class arena;
-
-/// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9, or as upstream does also
-/// while nobody is there to take it.
-enum class idle_rule : std::uint8_t { homing, tbb };
+class resource_manager;
+struct thread_state;
 
 /// A worker thread as the manager sees it. Freed by stop_workers() alone.
 struct worker {
@@ -54,7 +53,7 @@ struct worker {
   pthread_t thread{};
 };
 
-class resource_manager {
+class resource_manager final : public worker_supplier {
  public:
   resource_manager();
 
@@ -66,58 +65,23 @@ class resource_manager {
 
   [[nodiscard]] const topology::machine& machine() const noexcept { return machine_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
-  [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
-  [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
-  /// HOMING_PIN_MASTERS.
-  [[nodiscard]] bool pins_masters() const noexcept { return pins_masters_; }
-  /// One thread a CPU that can be had now. [A19]
-  [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_.load(sync::relaxed); }
-  /// How long a thread looks for work before it sleeps.
-  [[nodiscard]] std::chrono::nanoseconds search_budget() const noexcept { return search_budget_; }
 
   /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
   [[nodiscard]] std::uint16_t take_in_master(const platform::cpu_set& mask) noexcept;
   void let_master_go(std::uint16_t domain) noexcept;
 
-  /// The domain of the CPU that the calling thread is on.
-  [[nodiscard]] std::uint16_t domain_of_this_thread() noexcept;
-  [[nodiscard]] std::uint16_t l3_group_of_this_thread(std::uint16_t domain) noexcept;
-  [[nodiscard]] bool has_l3_groups() const noexcept { return has_l3_groups_; }
+  // worker_supplier
+  void link(arena& a) override;
+  void retire(arena& a) override;
+  void demand_changed() noexcept override;
+  bool demand_rose(arena& a, unsigned home) noexcept override;
+  bool announce(arena& a) noexcept override;
+  bool send_worker(arena& a, unsigned home, unsigned domains) noexcept override;
+  void insist_on_worker(arena& a) noexcept override;
+  void park(sync::parker& p) noexcept override;
 
-  void link(arena& a);
-  /// Deletes the arena, to which nobody refers any more; if work is left, keeps it for a worker and calls one.
-  void retire(arena& a);
-
-  /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
-  void demand_changed() noexcept;
-  /// As demand_changed(), for an arena that has begun to want workers. True if one of `home` has been called: the arena
-  /// had a share that nobody has claimed meanwhile. [A14]
-  bool demand_rose(arena& a, unsigned home) noexcept;
-  /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
-  bool announce(arena& a) noexcept;
-
-  /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
-  /// many in all. False if none can come.
-  bool send_worker(arena& a, unsigned home, unsigned domains) noexcept;
-
-  /// Workers that sleep, or could be made; a hint for the hot path.
-  [[nodiscard]] int available() const noexcept {
-    return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
-  }
-  /// [A15] The system has refused to make a thread, and is not to be asked again yet.
-  [[nodiscard]] bool is_refused() const noexcept { return refused_.load(sync::relaxed); }
-  /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
-  [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
-  /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
-  void insist_on_worker(arena& a) noexcept;
-  /// Parks a thread that waits; while no worker can be made it asks again from time to time. [A15]
-  void park(sync::parker& p) noexcept;
-  /// True if some arena could use more workers than it was given; a hint.
-  [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
-  /// Of these, those that arenas may have: the others are leased. With none, enqueued tasks still get one.
-  [[nodiscard]] unsigned allottable_workers() const noexcept { return allottable_workers_.load(sync::relaxed); }
   /// Obeys the limit that global_control sets now, whoever changed it.
   void obey_limit() noexcept;
 
@@ -197,14 +161,13 @@ class resource_manager {
   worker* make_worker(unsigned domain) noexcept;
   worker* bring_idle(unsigned to) noexcept;
   void note_refusal(int error) noexcept;
-  [[gnu::noinline]] bool look_at_refusal() noexcept;
+  bool look_at_refusal() noexcept override;
   void call_for_all() noexcept;
   void bind_worker(worker& w) noexcept;
   void follow_machine();
   [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
   [[nodiscard]] std::vector<usable_part> parts_of(const platform::cpu_set& cpus) const;
   void deal() noexcept;
-  [[nodiscard]] unsigned present_domain() noexcept;
   void allot_to_all() noexcept;
   [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;
@@ -241,12 +204,6 @@ class resource_manager {
 
   const topology::machine& machine_;
   const unsigned domain_count_;
-  sync::atomic<unsigned> default_concurrency_;
-  const std::chrono::nanoseconds search_budget_;
-  const steal_policy steal_;
-  const idle_rule mailbox_idle_;
-  const bool pins_masters_;
-  bool has_l3_groups_ = false;
   std::unique_ptr<domain_state[]> domains_;
   sync::atomic<std::int64_t> looked_ns_{0};  ///< when somebody looked at the machine last
   platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
@@ -254,25 +211,20 @@ class resource_manager {
   bool rebind_ = false;                      ///< a worker's CPUs went while it was bound to them; guarded by lock_
   unsigned first_domain_ = 0;                ///< in which the application's first thread counts; guarded by lock_
 
-  alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here
-  sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allowed_workers_{0};
-  sync::atomic<unsigned> allottable_workers_{0};  ///< allowed and not leased; written under lock_
   sync::atomic<unsigned> made_{0};
   sync::atomic<bool> stopping_{false};
-  sync::atomic<bool> refused_{false};                  ///< no thread could be made [A15]
   sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
   sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_
   sync::atomic<unsigned> refusal_looks_{0};            ///< of pushers: one in many reads the clock
   sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
-  sync::atomic<bool> unmet_{false};  ///< some arena could use more workers than the last allotment gave it
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   sync::mutex lock_;
   lease_book leases_;
   std::mutex stop_lock_;                        ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
-  arena* first_arena_ = nullptr;
+  sync::linked_list<worker_account> arenas_;
   sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
   std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;

@@ -1,10 +1,8 @@
 #include "runtime/resume_queue.hpp"
 
-#include "runtime/suspend.hpp"
-
 namespace homing::scheduler {
 
-void resume_queue::push(suspend_point& stack) noexcept {
+void resume_queue::push(left_stack& stack) noexcept {
   const sync::scoped_spin_lock hold(lock_);
   stack.next_resumed = nullptr;
   if (empty()) {
@@ -15,9 +13,9 @@ void resume_queue::push(suspend_point& stack) noexcept {
   last_ = &stack;
 }
 
-suspend_point* resume_queue::take() noexcept {
+left_stack* resume_queue::take() noexcept {
   const sync::scoped_spin_lock hold(lock_);
-  suspend_point* stack = first_.load(sync::relaxed);
+  left_stack* stack = first_.load(sync::relaxed);
   if (stack != nullptr) {
     first_.store(stack->next_resumed, sync::relaxed);
   }

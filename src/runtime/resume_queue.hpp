@@ -1,25 +1,23 @@
 /// Suspended stacks that may go on: linked through themselves, so that to resume one needs no memory.
 ///
-/// Ownership: none; a stack lives until it has gone on. It is in one queue at most, since it is resumed once for each
-///            suspension.
+/// Ownership: none; a stack lives until it has gone on.
 /// Threads:   any.
 /// Order:     first in, first out.
 /// Errors:    none; never allocates.
 /// Protocol:  docs/protocols/suspend.md [U4].
 #pragma once
 
+#include "runtime/left_stack.hpp"
 #include "sync/atomic.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::scheduler {
 
-struct suspend_point;
-
 class resume_queue {
  public:
-  void push(suspend_point& stack) noexcept;
+  void push(left_stack& stack) noexcept;
   /// The oldest, or null.
-  [[nodiscard]] suspend_point* take() noexcept;
+  [[nodiscard]] left_stack* take() noexcept;
   /// A hint, exact once the pushing thread and this one have met a fence.
   [[nodiscard]] bool empty() const noexcept { return first_.load(sync::relaxed) == nullptr; }
 
@@ -29,8 +27,8 @@ class resume_queue {
 
  private:
   sync::spin_lock lock_;
-  sync::atomic<suspend_point*> first_{nullptr};  ///< written under the lock; relaxed: a hint for empty()
-  suspend_point* last_ = nullptr;
+  sync::atomic<left_stack*> first_{nullptr};  ///< written under the lock; relaxed: a hint for empty()
+  left_stack* last_ = nullptr;
 };
 
 }  // namespace homing::scheduler

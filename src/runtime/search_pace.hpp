@@ -13,7 +13,6 @@
 #include "platform/clock.hpp"
 #include "runtime/arena.hpp"
 #include "runtime/control.hpp"
-#include "runtime/resource_manager.hpp"
 #include "runtime/task_source.hpp"
 
 namespace homing::scheduler {
@@ -25,7 +24,7 @@ inline std::chrono::nanoseconds budget_in(const arena& a) noexcept {
   if (a.in_phase()) {
     return search_budget_in_phase;
   }
-  return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
+  return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.settings().search_budget;
 }
 
 /// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
@@ -63,7 +62,7 @@ class search_pace {
 inline std::int64_t gained_ns(const thread_state& t, std::int64_t now_ns) noexcept {
   std::int64_t until_ns = now_ns;
   if (t.robbed < t.in->slot_count()) {  // else it was in another arena: a hint is lost
-    const std::int64_t dry_ns = t.in->slot(t.robbed).hungry_since_ns.load(sync::relaxed);
+    const std::int64_t dry_ns = t.in->slot(t.robbed).search_began_ns.load(sync::relaxed);
     if (dry_ns > t.stole_at_ns) {
       until_ns = std::min(until_ns, dry_ns);
     }
@@ -85,8 +84,8 @@ inline void reconsider_stealing(thread_state& t, std::int64_t now_ns) noexcept {
   constexpr std::int64_t pays_costs = 12;
   if (t.stole_at_ns != 0) {
     const std::int64_t cost = t.theft_cost.typical_ns();
-    const std::int64_t pays =
-        t.in->searchers() > 1 ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
+    const std::int64_t pays = t.in->search().count() > 1 ? std::max(pays_ns, pays_costs * cost)
+                                                         : std::max(pays_alone_ns, pays_alone_costs * cost);
     t.shyness = gained_ns(t, now_ns) < pays ? std::min(t.shyness + 1, shyness_max) : 0;
     t.stole_at_ns = 0;
   }

@@ -55,6 +55,9 @@ enum class work_kind : std::uint8_t {
   return kind == work_kind::enqueued || kind == work_kind::unknown ? outer_searchers(counts) : all_searchers(counts);
 }
 
+/// Threads of which domains are of use: of the home of the work, or of all, that one first.
+enum class reach : bool { home, all };
+
 struct work_call {
   work_kind kind = work_kind::unknown;
   isolation_tag isolation = no_isolation;  ///< of the task, where the kind has one

@@ -3,8 +3,7 @@
 #include <new>
 
 #include "platform/clock.hpp"
-#include "runtime/resource_manager.hpp"
-#include "runtime/suspend.hpp"
+#include "runtime/dispatcher.hpp"
 
 namespace homing::scheduler {
 namespace {
@@ -58,7 +57,7 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   }
   for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
     arena_slot& sibling = a.slot(i);
-    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.hungry.load(sync::relaxed)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.load(sync::relaxed)) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
       }
@@ -93,7 +92,7 @@ task* take_queued(thread_state& t, const search_scope& scope, patience p) noexce
   if (found == nullptr && a.domain_count() > 1) {
     const bool stay = a.steal() == steal_policy::domain;
     const auto from = static_cast<topology::domain_index>(t.domain);
-    for (const topology::domain_index d : a.manager().machine().nearest_first(from)) {
+    for (const topology::domain_index d : a.settings().machine.nearest_first(from)) {
       arena_domain& other = a.domain(static_cast<unsigned>(d));
       if (p == patience::some && (other.searchers.load(sync::relaxed) > 0 ||
                                   other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
@@ -120,7 +119,7 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   arena& a = *t.in;
   if (affinity < a.slot_count()) {
     const arena_slot& slot = a.slot(affinity);
-    return affinity != t.slot_number && (slot.hungry.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
+    return affinity != t.slot_number && (slot.searching.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
   }
   const unsigned home = a.home_of(affinity);
   if (home == t.domain) {
@@ -139,7 +138,7 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
 /// before the one of its own domain behind it.
 bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
   arena& a = *t.in;
-  if (__builtin_expect(a.manager().mailbox_idle() == idle_rule::tbb, false)) {
+  if (__builtin_expect(a.mailbox_idle() == idle_rule::tbb, false)) {
     // [M9] Only while its creator is there to take it back.
     return victim.occupied.load(sync::relaxed) && !victim.absent.load(sync::relaxed) &&
            is_idle_as_upstream(t, affinity);
@@ -147,7 +146,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
-    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).hungry.load(sync::relaxed);
+    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.load(sync::relaxed);
   }
   return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
@@ -196,9 +195,9 @@ task* take_resumed(thread_state& t) noexcept {
   if (t.in->resumed.empty()) {
     return nullptr;
   }
-  suspend_point* stack = t.in->resumed.take();
+  left_stack* stack = t.in->resumed.take();
   t.resumed_last = stack != nullptr;
-  return stack == nullptr ? nullptr : &stack->task;
+  return stack == nullptr ? nullptr : &stack->continuation();
 }
 
 /// One look at all slots of [first, last) but the own, from a random one onward.
@@ -229,25 +228,25 @@ task* steal_in_domain(thread_state& t, unsigned domain, isolation_tag isolation,
 /// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
 task* steal(thread_state& t, isolation_tag isolation, patience p) {
   arena& a = *t.in;
-  resource_manager& manager = a.manager();
-  if (a.domain_count() == 1 && !manager.has_l3_groups()) {
+  const scheduler_settings& settings = a.settings();
+  if (a.domain_count() == 1 && !settings.has_l3_groups) {
     return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
   }
   if (a.steal() == steal_policy::random) {
     return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
   }
   const arena_domain& own = a.domain(t.domain);
-  if (manager.has_l3_groups()) {
+  if (settings.has_l3_groups) {
     const auto same_l3 = [&](unsigned i) { return a.slot(i).l3_group.load(sync::relaxed) == t.l3_group; };
     if (task* found = steal_among(t, own.first_slot, own.last_slot, isolation, p, same_l3)) {
       return found;
     }
   }
   if (a.steal() == steal_policy::domain) {
-    return steal_among(t, 0, a.slot_count(), isolation, p, [&](unsigned i) { return a.may_rob(t.domain, a.slot(i)); });
+    return steal_among(t, 0, a.slot_count(), isolation, p,
+                       [&](unsigned i) { return a.may_steal_from(a.slot(i), t.domain); });
   }
-  for (const topology::domain_index d :
-       manager.machine().nearest_first(static_cast<topology::domain_index>(t.domain))) {
+  for (const topology::domain_index d : settings.machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
     if (task* found = steal_in_domain(t, static_cast<unsigned>(d), isolation, p)) {
       return found;
     }

@@ -7,13 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <system_error>
 
 #include "runtime/control.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/master_pin.hpp"
-#include "runtime/resource_manager.hpp"
 #include "topology/machine.hpp"
 
 namespace homing::scheduler {
@@ -25,13 +21,6 @@ namespace {
 std::mutex records_lock;
 sync::atomic<thread_state*> newest_record{nullptr};
 thread_state* free_records = nullptr;
-
-/// The stay of an application thread in its implicit arena, which it makes at its first use.
-struct implicit_stay {
-  std::optional<attachment> where;
-  arena* in = nullptr;
-  std::unique_ptr<master_pin> pin;
-};
 
 /// Half of the stack below the present depth stays in reserve for what is begun above that line.
 std::uintptr_t reserve_of_this_stack() noexcept {
@@ -107,56 +96,10 @@ thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
   t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
   t->pool = pool.release();
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
-  t->manager = nullptr;
   t->stack_reserve = reserve_of_this_stack();
+  contexts_of_this_thread = t->contexts;
   this_thread_or_null = t;
   return *t;
-}
-
-thread_state& enter_implicit_arena(thread_state& t) {
-  resource_manager& manager = resource_manager::current();
-  t.manager = &manager;
-  auto stay = std::make_unique<implicit_stay>();  // all that may throw comes before the slot is taken
-  if (master_pin::wanted(manager)) {
-    stay->pin = std::make_unique<master_pin>(manager, t);
-  } else {
-    t.move_to_domain(manager.domain_of_this_thread(), manager.domain_count());
-  }
-  auto* a = new arena(manager, arena_request{});
-  a->add_user();
-  stay->in = a;
-  stay->where.emplace(t, *a, a->occupy_slot(t, thread_kind::application), thread_kind::application);
-  t.implicit_stay = stay.release();
-  return t;
-}
-
-void leave_implicit_arena(thread_state& t) noexcept {
-  auto* stay = static_cast<implicit_stay*>(t.implicit_stay);
-  if (stay == nullptr) {
-    return;
-  }
-  arena& a = *stay->in;
-  if (a.observers.any()) {
-    a.observers.take_leave(t.greeted, false);
-  }
-  t.implicit_stay = nullptr;
-  delete stay;
-  a.drop_user();
-}
-
-bool in_implicit_arena_or_none(const thread_state& t) noexcept {
-  const auto* stay = static_cast<const implicit_stay*>(t.implicit_stay);
-  return t.in == (stay == nullptr ? nullptr : stay->in);
-}
-
-void abandon_arenas_after_fork(thread_state& t) noexcept {
-  if (in_implicit_arena_or_none(t) && (t.running == nullptr || t.running->outermost)) {
-    t.implicit_stay = nullptr;  // left to the parent's past: its locks may be held by threads that do not exist here
-    t.running = nullptr;
-    t.in = nullptr;
-    t.slot = nullptr;
-    t.slot_number = no_slot;
-  }
 }
 
 void leave_this_thread() noexcept {
@@ -164,8 +107,11 @@ void leave_this_thread() noexcept {
   if (t == nullptr) {
     return;
   }
-  leave_implicit_arena(*t);
+  if (t->implicit != nullptr) {
+    t->implicit->end(*t);
+  }
   this_thread_or_null = nullptr;
+  contexts_of_this_thread = nullptr;
   memory::object_pool::release(*t->pool);
   t->pool = nullptr;
   t->running = nullptr;

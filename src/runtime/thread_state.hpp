@@ -24,9 +24,9 @@ class arena;
 class attachment;
 struct arena_slot;
 struct dispatcher;
-class resource_manager;
 
 struct suspend_point;
+struct thread_state;
 
 /// What a thread has to do for the stack that it has just left: docs/protocols/suspend.md [U2].
 struct after_switch_action {
@@ -61,6 +61,15 @@ class smoothed_cost {
   unsigned count_ = 0;
 };
 
+/// A thread's stay in the arena that it is in without having asked for one.
+class implicit_stay {
+ public:
+  virtual void end(thread_state& t) noexcept = 0;
+
+ protected:
+  ~implicit_stay() = default;
+};
+
 enum class thread_kind : std::uint8_t { application, worker };
 
 struct alignas(sync::cache_line_bytes) thread_state {
@@ -77,9 +86,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
   thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
-  std::uint64_t greeted = 0;            ///< newest observer of `in` that this thread has told of its arrival
-  std::uint64_t random = 0;             ///< state of the choice among equals
-  resource_manager* manager = nullptr;  ///< the one it registered with
+  std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
+  std::uint64_t random = 0;    ///< state of the choice among equals
 
   attachment* stay = nullptr;    ///< the innermost
   std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
@@ -92,9 +100,9 @@ struct alignas(sync::cache_line_bytes) thread_state {
   int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
   std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others
   after_switch_action after_switch;
-  std::uintptr_t stack_reserve = 0;  ///< of the thread's own stack: dispatcher::stack_reserve
-  void* implicit_stay = nullptr;     ///< of an application thread in its implicit arena
-  slot_id last_slot = no_slot;       ///< and the arena below: where a worker was, so that it comes back to its cache
+  std::uintptr_t stack_reserve = 0;   ///< of the thread's own stack: dispatcher::stack_reserve
+  implicit_stay* implicit = nullptr;  ///< of an application thread in its implicit arena
+  slot_id last_slot = no_slot;        ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;
   observe::trace_buffer* trace = nullptr;  ///< null: no trace is made
 
@@ -139,22 +147,8 @@ inline thread_state& this_thread() {
   return *t;
 }
 
-/// The calling thread's record, in an arena: enters the implicit one of an application thread if it is in none.
-[[gnu::noinline]] thread_state& enter_implicit_arena(thread_state& t);
-inline thread_state& arena_thread();
-
 /// Ends the calling thread's registration: at thread exit, and for a worker that goes.
 void leave_this_thread() noexcept;
-
-/// Leaves the implicit arena, if the thread is in one; the next use enters a new one.
-void leave_implicit_arena(thread_state& t) noexcept;
-
-/// True if the thread is in no arena but its implicit one.
-bool in_implicit_arena_or_none(const thread_state& t) noexcept;
-
-/// In the child of a fork: a thread outside tasks enters a new implicit arena at its next use; one that is in the
-/// middle of something goes on in its old arena, alone.
-void abandon_arenas_after_fork(thread_state& t) noexcept;
 
 // Around a fork: the child keeps the calling thread's record only.
 void lock_records_for_fork() noexcept;
@@ -163,13 +157,5 @@ void keep_only_this_record_after_fork() noexcept;
 
 /// The newest of all records ever made, linked by next_record; counters of ended threads are kept.
 thread_state* all_thread_states() noexcept;
-
-inline thread_state& arena_thread() {
-  thread_state& t = this_thread();
-  if (__builtin_expect(t.in == nullptr, false)) {
-    return enter_implicit_arena(t);
-  }
-  return t;
-}
 
 }  // namespace homing::scheduler

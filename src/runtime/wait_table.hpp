@@ -9,7 +9,9 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/left_stack.hpp"
 #include "runtime/thread_state.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::scheduler {
@@ -17,13 +19,10 @@ namespace homing::scheduler {
 class wait_table {
  public:
   /// On the sleeper's stack, or in its suspend point.
-  struct entry {
+  struct entry : sync::list_hook<entry> {
     std::uintptr_t address = 0;
     thread_state* thread = nullptr;
-    suspend_point* point = nullptr;  ///< instead of a thread: a stack, which is taken off the list and resumed
-    bool listed = false;
-    entry* next = nullptr;
-    entry* previous = nullptr;
+    left_stack* stack = nullptr;  ///< instead of a thread: it is taken off the list and resumed
   };
 
   void add(entry& e) noexcept {
@@ -62,7 +61,7 @@ class wait_table {
   }
   void forget() noexcept {
     for (bucket& b : buckets_) {
-      b.first = nullptr;
+      b.entries.forget();
       b.sleepers.store(0, sync::relaxed);
     }
   }
@@ -71,29 +70,19 @@ class wait_table {
   struct alignas(64) bucket {
     sync::atomic<std::uint32_t> sleepers{0};
     sync::spin_lock lock;
-    entry* first = nullptr;
+    sync::linked_list<entry> entries;
   };
 
   void wake(bucket& b, std::uintptr_t address) noexcept;
 
   static void link(bucket& b, entry& e) noexcept {
-    e.next = b.first;
-    e.previous = nullptr;
-    if (b.first != nullptr) {
-      b.first->previous = &e;
-    }
-    b.first = &e;
-    e.listed = true;
+    b.entries.push_front(e);
     // [S6] seq_cst: announced before the sleeper's look at the count; partner notify() (count at zero, then this).
     b.sleepers.fetch_add(1, sync::seq_cst);
   }
 
   static void unlink(bucket& b, entry& e) noexcept {
-    (e.previous != nullptr ? e.previous->next : b.first) = e.next;
-    if (e.next != nullptr) {
-      e.next->previous = e.previous;
-    }
-    e.listed = false;
+    b.entries.remove(e);
     b.sleepers.fetch_sub(1, sync::relaxed);
   }
 

@@ -40,8 +40,7 @@ bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) no
     const fetched f = fetch_worker(d);
     if (f.who != nullptr) {
       // [S4] It counts as searching from here on, so that the next push does not wake a second one.
-      a.searchers_.fetch_add(1, sync::relaxed);
-      a.domains_[d].searchers.fetch_add(1, sync::relaxed);
+      a.search().transfer_to(d, {});
       f.who->assigned = &a;
       f.who->parker.unpark();
       if (f.slept && this_thread_or_null != nullptr) {
@@ -160,9 +159,7 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
   for (std::int64_t wait_ns = 1'000'000;; wait_ns = std::min<std::int64_t>(2 * wait_ns, 100'000'000)) {
     try {
       bind_worker(w);
-      thread_state& t = make_this_thread(thread_kind::worker, w.domain);
-      t.manager = this;
-      return &t;
+      return &make_this_thread(thread_kind::worker, w.domain);
     } catch (const std::bad_alloc&) {
       static sync::atomic<bool> said{false};
       if (!said.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters
@@ -190,18 +187,17 @@ arena* resource_manager::find_work(unsigned domain) noexcept {
     // By priority, as the allotment went through them. One that refuses, since another worker has just taken its last
     // place or its share is void [A14], must not hide the next one: this may be the look that S1's pusher relies on.
     for (arena* a : served_) {
-      if (a->workers_.load(sync::relaxed) >= a->allotted_.load(sync::relaxed)) {
+      if (a->account().workers.load(sync::relaxed) >= a->account().allotted.load(sync::relaxed)) {
         continue;
       }
-      const arena_domain& here = a->domains_[domain];
+      const arena_domain& here = a->domain(domain);
       if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
         if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter()) {
           call_later(*a);  // [A10] it waits for a worker of another domain
         }
       } else if (found == nullptr && a->has_work(no_isolation, domain) && a->worker_could_enter() &&
                  reserve(*a, domain)) {
-        a->searchers_.fetch_add(1, sync::relaxed);
-        a->domains_[domain].searchers.fetch_add(1, sync::relaxed);
+        a->search().transfer_to(domain, {});
         found = a;
       }
     }
@@ -213,8 +209,7 @@ arena* resource_manager::find_work(unsigned domain) noexcept {
 
 /// A worker that was counted as searching there has no use for it: the arena gets another.
 void resource_manager::give_back(arena& a, unsigned domain) noexcept {
-  a.searchers_.fetch_sub(1, sync::seq_cst);
-  a.domains_[domain].searchers.fetch_sub(1, sync::seq_cst);
+  a.search().withdraw(domain);
   a.add_reference();
   unreserve(a, domain);
   a.call_instead(domain);

@@ -70,7 +70,7 @@ void resource_manager::insist_on_worker(arena& a) noexcept {
       sleep_for(left_ns);
     }
     refused_.store(false, sync::relaxed);
-    a.call_for_work_left(a.called_for_.load(sync::relaxed));
+    a.call_for_work_left(a.account().called_for.load(sync::relaxed));
   }
 }
 

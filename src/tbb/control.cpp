@@ -5,6 +5,7 @@
 
 #include "runtime/control_access.hpp"
 #include "runtime/lifetime.hpp"
+#include "runtime/process_controls.hpp"
 
 namespace tbb::detail::r1 {
 

@@ -2,7 +2,7 @@
 #include <oneapi/tbb/task_scheduler_observer.h>
 
 #include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
+#include "runtime/implicit_arena.hpp"
 #include "runtime/observer_list.hpp"
 
 namespace tbb::detail::r1 {
@@ -21,7 +21,7 @@ void observe(d1::task_scheduler_observer& observer, bool enable) {
     watched = task_arena_impl::arena_of(*observer.my_task_arena);
   }
   if (watched->observers.activate(observer) && t.in == watched) {
-    t.greeted = watched->observers.greet(t.greeted, t.entered_as == homing::scheduler::thread_kind::worker);
+    t.notified = watched->observers.notify_entry(t.notified, t.entered_as == homing::scheduler::thread_kind::worker);
   }
 }
 

@@ -126,7 +126,7 @@ TEST(mailbox_idle, ours_gives_it_to_the_thread_that_idles) {
 
 TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {
   in_own_process(two_domains("TBB"), [] {
-    EXPECT_EQ(homing::scheduler::resource_manager::current().mailbox_idle(), homing::scheduler::idle_rule::homing);
+    EXPECT_EQ(homing::scheduler::resource_manager::current().settings().mailbox_idle, homing::scheduler::idle_rule::homing);
   });
 }
 

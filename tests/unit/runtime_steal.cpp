@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/resource_manager.hpp"
+#include "runtime/thread_state.hpp"
 #include "unit/await.hpp"
 #include "unit/held_threads.hpp"
 #include "unit/litmus.hpp"

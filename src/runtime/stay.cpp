@@ -1,7 +1,7 @@
-/// Entering and leaving an arena: whose slot and dispatcher are the thread's until the end of its stay.
-#include "runtime/arena.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/suspend.hpp"
+#include "runtime/stay.hpp"
+
+#include "runtime/context.hpp"
+#include "runtime/suspend_point.hpp"
 
 namespace homing::scheduler {
 
@@ -10,7 +10,7 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
       outer_arena_(t.in),
       outer_slot_(t.slot),
       outer_number_(t.slot_number),
-      outer_greeted_(t.greeted),
+      outer_notified_(t.notified),
       outer_entered_as_(t.entered_as),
       outer_stay_(t.stay) {
   if (slot_held_in(t, a) == number) {
@@ -28,7 +28,7 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
   t.slot = &a.slot(number);
   t.slot_number = number;
   t.slot->base = &base_;
-  t.greeted = 0;
+  t.notified = 0;
   t.entered_as = comes_as;
 }
 
@@ -57,7 +57,7 @@ attachment::~attachment() {
   t.in = outer_arena_;
   t.slot = outer_slot_;
   t.slot_number = outer_number_;
-  t.greeted = outer_greeted_;
+  t.notified = outer_notified_;
   t.entered_as = outer_entered_as_;
 }
 
@@ -102,14 +102,14 @@ void step_back(thread_state& t) noexcept {
   t.is_absent = false;
 }
 
-void greet_observers(thread_state& t) {
-  if (__builtin_expect(t.in->observers.has_news(t.greeted), false)) {
-    t.greeted = t.in->observers.greet(t.greeted, t.entered_as == thread_kind::worker);
+void notify_entry(thread_state& t) {
+  if (__builtin_expect(t.in->observers.has_news(t.notified), false)) {
+    t.notified = t.in->observers.notify_entry(t.notified, t.entered_as == thread_kind::worker);
   }
 }
 
 arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
-  greet_observers(t);
+  notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
   fp_.forget();
 }
@@ -117,7 +117,7 @@ arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a
 arena_visit::~arena_visit() {
   thread_state& t = *stay_.base().thread;
   if (t.in->observers.any()) {
-    t.in->observers.take_leave(t.greeted, false);
+    t.in->observers.notify_exit(t.notified, false);
   }
 }
 
