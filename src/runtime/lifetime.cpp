@@ -64,7 +64,7 @@ void resource_manager::unlock_in_parent() noexcept {
 
 void resource_manager::unlock_in_child() noexcept {
   for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].first_idle = nullptr;
+    domains_[d].idle_workers.forget();
     domains_[d].idle.store(0, sync::relaxed);
     domains_[d].lock.unlock();
   }

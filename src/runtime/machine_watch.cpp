@@ -174,6 +174,21 @@ std::vector<resource_manager::usable_part> resource_manager::parts_of(const plat
   return parts;
 }
 
+/// Under the lock. Errors: std::bad_alloc; those that are left stay where the kernel lets them.
+void resource_manager::rebind_workers() {
+  for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
+    const platform::cpu_set& binding = domains_[w->bound_to].usable.binding;
+    if (w->seen.empty() || binding.empty()) {
+      continue;
+    }
+    auto bound = platform::set_affinity(w->thread_id.load(sync::relaxed), binding);
+    rebind_ = rebind_ || bound.error_number == EINVAL;  // these CPUs have gone meanwhile, and may be back soon
+    if (!bound.mask.empty()) {
+      w->seen = std::move(bound.mask);
+    }
+  }
+}
+
 void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned concurrency) noexcept {
   {
     const holder hold(*this);
@@ -183,18 +198,9 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
     default_concurrency_.store(concurrency, sync::relaxed);
     set_default_parallelism(concurrency);
     try {
-      for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
-        const platform::cpu_set& binding = domains_[w->bound_to].usable.binding;
-        if (!w->seen.empty() && !binding.empty()) {
-          auto bound = platform::set_affinity(w->thread_id.load(sync::relaxed), binding);
-          rebind_ = rebind_ || bound.error_number == EINVAL;  // these CPUs have gone meanwhile, and may be back soon
-          if (!bound.mask.empty()) {
-            w->seen = std::move(bound.mask);
-          }
-        }
-      }
+      rebind_workers();
     } catch (const std::bad_alloc&) {
-      // The others stay where the kernel lets them.
+      // Of the next look, then.
     }
   }
   obey_limit();

@@ -36,15 +36,13 @@ class arena;
 class resource_manager;
 struct thread_state;
 
-/// A worker thread as the manager sees it. Freed by stop_workers() alone.
-struct worker {
+/// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by stop_workers() alone.
+struct worker : sync::list_hook<worker> {
   unsigned index = 0;
   std::uint16_t domain = 0;  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
   resource_manager* manager = nullptr;
   sync::parker parker;
-  arena* assigned = nullptr;  ///< written by the waker before unpark(); carries a reference and a search mark
-  worker* next_idle = nullptr;
-  bool idle = false;                 ///< guarded by the domain's idle lock
+  arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
   sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
@@ -78,7 +76,7 @@ class resource_manager final : public worker_supplier {
   bool announce(arena& a) noexcept override;
   bool send_worker(arena& a, unsigned home, unsigned domains) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
-  void park(sync::parker& p) noexcept override;
+  bool park(sync::parker& p) noexcept override;
 
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
@@ -132,8 +130,8 @@ class resource_manager final : public worker_supplier {
 
  private:
   struct alignas(sync::cache_line_bytes) domain_state {
-    sync::spin_lock lock;  ///< guards idle list
-    worker* first_idle = nullptr;
+    sync::spin_lock lock;  ///< guards the next two; the count is read without it
+    sync::linked_list<worker> idle_workers;
     sync::atomic<int> idle{0};
     // Guarded by lock_:
     usable_part usable{};
@@ -147,6 +145,10 @@ class resource_manager final : public worker_supplier {
   void worker_main(worker& w);
   thread_state* register_worker(worker& w) noexcept;
   arena* next_assignment(worker& w);
+  void announce_idle(worker& w) noexcept;
+  /// False if a waker had taken it off the list.
+  [[nodiscard]] bool take_back_idle(worker& w, unsigned domain) noexcept;
+  [[nodiscard]] arena* choose_assignment(worker& w, arena* found, unsigned domain) noexcept;
   arena* find_work(unsigned domain) noexcept;
   bool reserve(arena& a, unsigned domain) noexcept;
   void unreserve(arena& a, unsigned domain) noexcept;
@@ -167,6 +169,7 @@ class resource_manager final : public worker_supplier {
   void follow_machine();
   [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
   [[nodiscard]] std::vector<usable_part> parts_of(const platform::cpu_set& cpus) const;
+  void rebind_workers();
   void deal() noexcept;
   void allot_to_all() noexcept;
   [[nodiscard]] worker_supply supply() const;

@@ -21,10 +21,8 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
     return nullptr;
   }
   const sync::scoped_spin_lock hold(d.lock);
-  worker* w = d.first_idle;
+  worker* const w = d.idle_workers.pop_front();
   if (w != nullptr) {
-    d.first_idle = w->next_idle;
-    w->idle = false;
     d.idle.fetch_sub(1, sync::relaxed);
     idle_.fetch_sub(1, sync::relaxed);
   }
@@ -216,6 +214,40 @@ void resource_manager::give_back(arena& a, unsigned domain) noexcept {
   a.drop_reference();
 }
 
+void resource_manager::announce_idle(worker& w) noexcept {
+  domain_state& d = domains_[w.domain];
+  const sync::scoped_spin_lock hold(d.lock);
+  d.idle_workers.push_front(w);
+  // [S1] Announced before the last look; partner S2 (a push, then the look at these counts).
+  d.idle.fetch_add(1, sync::relaxed);
+  idle_.fetch_add(1, sync::relaxed);
+}
+
+bool resource_manager::take_back_idle(worker& w, unsigned domain) noexcept {
+  domain_state& d = domains_[domain];
+  const sync::scoped_spin_lock hold(d.lock);
+  if (!w.listed) {
+    return false;
+  }
+  d.idle_workers.remove(w);
+  d.idle.fetch_sub(1, sync::relaxed);
+  idle_.fetch_sub(1, sync::relaxed);
+  return true;
+}
+
+/// For a worker that was idle, and found an arena at its last look or has to end (null).
+arena* resource_manager::choose_assignment(worker& w, arena* found, unsigned domain) noexcept {
+  if (take_back_idle(w, domain)) {
+    return found;
+  }
+  w.parker.park();  // a waker has taken this worker: its token and assignment are there or about to be
+  if (found != nullptr && w.assigned != nullptr) {
+    give_back(*found, domain);  // two arenas want it; the found one gets another
+    found = nullptr;
+  }
+  return found != nullptr ? found : std::exchange(w.assigned, nullptr);
+}
+
 arena* resource_manager::next_assignment(worker& w) {
   for (;;) {
     if (w.assigned != nullptr) {
@@ -229,48 +261,18 @@ arena* resource_manager::next_assignment(worker& w) {
     if (arena* a = find_work(here)) {
       return a;
     }
-    domain_state& d = domains_[here];
-    {
-      const sync::scoped_spin_lock hold(d.lock);
-      w.idle = true;
-      w.next_idle = d.first_idle;
-      d.first_idle = &w;
-      // [S1] Announced before the last look; partner S2 (a push, then the look at these counts).
-      d.idle.fetch_add(1, sync::relaxed);
-      idle_.fetch_add(1, sync::relaxed);
-    }
+    announce_idle(w);
     sync::heavy_fence();
-    arena* found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
+    arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
     if (found != nullptr || stopping_.load(sync::seq_cst)) {
-      bool popped = true;
-      {
-        const sync::scoped_spin_lock hold(d.lock);
-        if (w.idle) {
-          popped = false;
-          w.idle = false;
-          worker** link = &d.first_idle;
-          while (*link != &w) {
-            link = &(*link)->next_idle;
-          }
-          *link = w.next_idle;
-          d.idle.fetch_sub(1, sync::relaxed);
-          idle_.fetch_sub(1, sync::relaxed);
-        }
+      if (arena* const chosen = choose_assignment(w, found, here)) {
+        return chosen;
       }
-      if (!popped) {
-        return found;  // null: stopping
-      }
-      w.parker.park();  // a waker has popped this worker: its token and assignment are there or about to be
-      if (found != nullptr) {
-        if (w.assigned == nullptr) {
-          return found;
-        }
-        // Two arenas want it; the found one gets another.
-        give_back(*found, here);
-      }
-      continue;
+      continue;  // it ends, or is called anew
     }
-    w.parker.park();  // [S5]
+    // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
+    while (!park(w.parker)) {
+    }
     if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
       return nullptr;
     }

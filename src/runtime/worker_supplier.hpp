@@ -57,8 +57,9 @@ class worker_supplier {
   virtual bool send_worker(arena& a, unsigned home, unsigned domains) noexcept = 0;
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   virtual void insist_on_worker(arena& a) noexcept = 0;
-  /// Parks a thread that waits; while no worker can be made it asks again from time to time. [A15]
-  virtual void park(sync::parker& p) noexcept = 0;
+  /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it
+  /// came back for that alone. [A15]
+  virtual bool park(sync::parker& p) noexcept = 0;
 
  protected:
   worker_supplier() : settings_(read_settings()), default_concurrency_(settings_.machine.default_concurrency()) {}

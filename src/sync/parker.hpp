@@ -32,9 +32,11 @@ class parker {
   /// As park(), for about so long at most. False if no token came.
   bool park_for(std::int64_t ns) noexcept {
     // acquire: as in park().
-    if (word_.exchange(parked, acq_rel) != token) {
-      futex_wait_for(word_, parked, ns);
+    if (word_.exchange(parked, acq_rel) == token) {
+      word_.exchange(empty, acq_rel);  // as in park()
+      return true;
     }
+    futex_wait_for(word_, parked, ns);
     // The sleeper's own end of its sleep: a token that comes later wakes nobody and is found at the next park. [S5]
     return word_.exchange(empty, acq_rel) == token;
   }
