@@ -8,7 +8,6 @@
 #include "platform/clock.hpp"
 #include "runtime/context.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/search_pace.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -118,7 +117,7 @@ class stage_task final : public d1::task {
       homing::scheduler::thread_state& t = homing::scheduler::this_thread();
       const bool stolen = ed.original_slot != t.slot_number;
       if (stolen && !pipeline_.offer_.is_worth_sharing()) {
-        homing::scheduler::regret_theft(t);
+        t.backoff.regret();
       }
       if (!pipeline_.offer_.answer_call()) {
         finish(ed);

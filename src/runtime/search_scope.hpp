@@ -14,7 +14,7 @@ namespace homing::scheduler {
 /// Mail and resumed stacks are for every thread; all else has a condition.
 struct search_scope {
   isolation_tag isolation = no_isolation;
-  bool may_steal = true;       ///< from other threads' deques; not from deep in a stack: each theft could wait in turn
+  bool may_steal = true;       ///< from other threads' deques; not from deep in a stack: each steal could wait in turn
   bool takes_enqueued = true;  ///< not in a wait on top of a task, which may hold what the enqueued one needs
   bool takes_critical = true;  ///< not while a critical task runs: they do not nest
 

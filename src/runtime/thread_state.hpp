@@ -14,6 +14,7 @@
 #include "observe/trace.hpp"
 #include "runtime/context.hpp"
 #include "runtime/search_scope.hpp"
+#include "runtime/steal_backoff.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "sync/parker.hpp"
@@ -36,29 +37,6 @@ struct after_switch_action {
   void* argument = nullptr;
   suspend_point* left = nullptr;
   search_scope scope{};  ///< of a stack that is left in a wait
-};
-
-/// From which deques a thread steals: none, those with several tasks, all.
-enum class theft : std::uint8_t { none, from_rich, any };
-
-/// What a theft costs its thief of late: lines travel between CPUs several times slower at one time than at another.
-class smoothed_cost {
- public:
-  /// Whether the next one is to be timed: one in four, since the clock costs a fifth of a theft.
-  [[nodiscard]] bool is_due() const noexcept { return count_ % 4 == 0; }
-  void add(std::int64_t began_ns, std::int64_t ended_ns) noexcept {
-    if (is_due()) {
-      constexpr std::int64_t outlier_ns = 2000;  // the thread was off its CPU
-      sum_ns_ += std::min(ended_ns - began_ns, outlier_ns) - sum_ns_ / window;
-    }
-    ++count_;
-  }
-  [[nodiscard]] std::int64_t typical_ns() const noexcept { return sum_ns_ / window; }
-
- private:
-  static constexpr std::int64_t window = 16;
-  std::int64_t sum_ns_ = 0;
-  unsigned count_ = 0;
 };
 
 /// A thread's stay in the arena that it is in without having asked for one.
@@ -89,13 +67,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
   std::uint64_t random = 0;    ///< state of the choice among equals
 
-  attachment* stay = nullptr;    ///< the innermost
-  std::int64_t stole_at_ns = 0;  ///< when its last stolen task began; 0: it has looked since
-  slot_id robbed = no_slot;      ///< the slot that it was stolen from
-  smoothed_cost theft_cost;
-  unsigned shyness = 0;              ///< rounds of a search before it steals as it likes
-  theft steals = theft::any;         ///< in this round
-  task_queue* taken_from = nullptr;  ///< of its last task found elsewhere; null: from no shared queue
+  attachment* stay = nullptr;  ///< the innermost
+  steal_backoff backoff;
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
   std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others

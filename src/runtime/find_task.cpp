@@ -1,4 +1,4 @@
-#include "runtime/task_source.hpp"
+#include "runtime/find_task.hpp"
 
 #include <new>
 
@@ -16,7 +16,7 @@ task* unwrap(thread_state& t, std::uintptr_t item) noexcept {
 }
 
 /// What was taken by its tag must be verified: the entry may have been reused between the look and the claim.
-/// A task of another isolation is put into the own deque, as if it had been spawned here: take_elsewhere() has made
+/// A task of another isolation is put into the own deque, as if it had been spawned here: find_task() has made
 /// room.
 task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
   if (taken == nullptr || isolation == no_isolation || task_access::isolation(*taken) == isolation) {
@@ -66,49 +66,57 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   return nullptr;
 }
 
-task* take_from(thread_state& t, task_queue& queue) noexcept {
-  task* item = queue.take();
-  t.taken_from = item != nullptr ? &queue : nullptr;
-  return item;
+found_task take_from(task_queue& queue) noexcept {
+  task* const item = queue.take();
+  return {item, item != nullptr ? &queue : nullptr};
 }
 
 /// The oldest of a domain's queues that the thread may take.
-task* take_queued_of(thread_state& t, arena_domain& d, const search_scope& scope) noexcept {
-  task* found = take_from(t, d.detached);
-  return found == nullptr && scope.takes_enqueued ? take_from(t, d.enqueued) : found;
+found_task take_queued_of(arena_domain& d, const search_scope& scope) noexcept {
+  const found_task found = take_from(d.detached);
+  return !found && scope.takes_enqueued ? take_from(d.enqueued) : found;
+}
+
+/// Whether a thread looks into the queues of a domain that is not its own: figure 9's test while it has patience; and
+/// who may not leave its domain still serves queues that nobody else could.
+bool serves_other(const arena& a, const arena_domain& other, patience p) noexcept {
+  if (p == patience::some && (other.searchers.load(sync::relaxed) > 0 ||
+                              other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
+    return false;
+  }
+  return a.steal() != steal_policy::domain || a.is_unserved(other);
+}
+
+found_task take_queued_of_others(thread_state& t, const search_round& how) noexcept {
+  arena& a = *t.in;
+  for (const topology::domain_index d :
+       a.settings().machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
+    arena_domain& other = a.domain(static_cast<unsigned>(d));
+    if (!serves_other(a, other, how.with_mail)) {
+      continue;
+    }
+    if (const found_task found = take_queued_of(other, how.scope)) {
+      return found;
+    }
+  }
+  return {};
 }
 
 /// Rules 5', 5'', 5''': whose maker waits at the door, the domain's queues, the queue without affinity, the others'
-/// from near to far, these with figure 9's test while the thread has patience.
-task* take_queued(thread_state& t, const search_scope& scope, patience p) noexcept {
+/// from near to far.
+found_task take_queued(thread_state& t, const search_round& how) noexcept {
   arena& a = *t.in;
-  task* found = scope.takes_enqueued ? take_from(t, a.delegated) : nullptr;
-  if (found == nullptr) {
-    found = take_queued_of(t, a.domain(t.domain), scope);
+  found_task found = how.scope.takes_enqueued ? take_from(a.delegated) : found_task{};
+  if (!found) {
+    found = take_queued_of(a.domain(t.domain), how.scope);
   }
-  if (found == nullptr && scope.takes_enqueued) {
-    found = take_from(t, a.unaddressed);
+  if (!found && how.scope.takes_enqueued) {
+    found = take_from(a.unaddressed);
   }
-  if (found == nullptr && a.domain_count() > 1) {
-    const bool stay = a.steal() == steal_policy::domain;
-    const auto from = static_cast<topology::domain_index>(t.domain);
-    for (const topology::domain_index d : a.settings().machine.nearest_first(from)) {
-      arena_domain& other = a.domain(static_cast<unsigned>(d));
-      if (p == patience::some && (other.searchers.load(sync::relaxed) > 0 ||
-                                  other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
-        continue;
-      }
-      // A thread that may not leave its domain still serves queues that nobody else could.
-      if (stay && !a.is_unserved(other)) {
-        continue;
-      }
-      found = take_queued_of(t, other, scope);
-      if (found != nullptr) {
-        break;
-      }
-    }
+  if (!found && a.domain_count() > 1) {
+    found = take_queued_of_others(t, how);
   }
-  if (found != nullptr) {
+  if (found) {
     t.counters.add(event::shared_queue);
   }
   return found;
@@ -152,17 +160,25 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
 }
 
-task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, patience p) {
+struct stolen_task {
+  task* what = nullptr;
+  slot_id victim = no_slot;
+
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how) {
   arena_slot& slot = t.in->slot(victim);
-  if (t.steals == theft::from_rich && slot.tasks.looks_poor()) {
-    return nullptr;
+  if (how.steals_from == victims::with_several_tasks && slot.tasks.looks_poor()) {
+    return {};
   }
+  const isolation_tag isolation = how.scope.isolation;
   const auto accepts = [&](std::uint64_t tag) {
     if (!tag_fits(tag, isolation)) {
       return false;
     }
     const slot_id affinity = tag_affinity(tag);
-    if (affinity != no_slot && leave_for_home(t, slot, affinity, p)) {
+    if (affinity != no_slot && leave_for_home(t, slot, affinity, how.with_mail)) {
       t.counters.add(event::bypass);
       return false;
     }
@@ -176,15 +192,14 @@ task* steal_from(thread_state& t, unsigned victim, isolation_tag isolation, pati
   while (!slot.tasks.looks_empty()) {
     const sync::deque_item taken = slot.tasks.steal(accepts, uncovered);
     if (taken.item == 0) {
-      return nullptr;
+      return {};
     }
     if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
-      t.robbed = static_cast<slot_id>(victim);
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
-      return found;
+      return {found, static_cast<slot_id>(victim)};
     }
   }
-  return nullptr;
+  return {};
 }
 
 task* take_overflowed(thread_state& t, const search_scope& scope) noexcept {
@@ -202,56 +217,82 @@ task* take_resumed(thread_state& t) noexcept {
 
 /// One look at all slots of [first, last) but the own, from a random one onward.
 template <typename Wanted>
-task* steal_among(thread_state& t, unsigned first, unsigned last, isolation_tag isolation, patience p,
-                  Wanted&& wanted) {
+stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
   if (first >= last) {
-    return nullptr;
+    return {};
   }
   const unsigned count = last - first;
   const unsigned start = count > 2 ? t.random_below(count) : 0;
   for (unsigned i = 0; i < count; ++i) {
     const unsigned victim = first + (start + i < count ? start + i : start + i - count);
     if (victim != t.slot_number && wanted(victim)) {
-      if (task* found = steal_from(t, victim, isolation, p)) {
+      if (const stolen_task found = steal_from(t, victim, how)) {
         return found;
       }
     }
   }
-  return nullptr;
-}
-
-task* steal_in_domain(thread_state& t, unsigned domain, isolation_tag isolation, patience p) {
-  const arena_domain& d = t.in->domain(domain);
-  return steal_among(t, d.first_slot, d.last_slot, isolation, p, [](unsigned) { return true; });
+  return {};
 }
 
 /// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
-task* steal(thread_state& t, isolation_tag isolation, patience p) {
+stolen_task steal(thread_state& t, const search_round& how) {
   arena& a = *t.in;
+  const auto any = [](unsigned) { return true; };
   const scheduler_settings& settings = a.settings();
-  if (a.domain_count() == 1 && !settings.has_l3_groups) {
-    return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
+  if ((a.domain_count() == 1 && !settings.has_l3_groups) || a.steal() == steal_policy::random) {
+    return steal_among(t, 0, a.slot_count(), how, any);
   }
-  if (a.steal() == steal_policy::random) {
-    return steal_among(t, 0, a.slot_count(), isolation, p, [](unsigned) { return true; });
-  }
-  const arena_domain& own = a.domain(t.domain);
   if (settings.has_l3_groups) {
+    const arena_domain& own = a.domain(t.domain);
     const auto same_l3 = [&](unsigned i) { return a.slot(i).l3_group.load(sync::relaxed) == t.l3_group; };
-    if (task* found = steal_among(t, own.first_slot, own.last_slot, isolation, p, same_l3)) {
+    if (const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3)) {
       return found;
     }
   }
   if (a.steal() == steal_policy::domain) {
-    return steal_among(t, 0, a.slot_count(), isolation, p,
-                       [&](unsigned i) { return a.may_steal_from(a.slot(i), t.domain); });
+    return steal_among(t, 0, a.slot_count(), how, [&](unsigned i) { return a.may_steal_from(a.slot(i), t.domain); });
   }
   for (const topology::domain_index d : settings.machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
-    if (task* found = steal_in_domain(t, static_cast<unsigned>(d), isolation, p)) {
+    const arena_domain& there = a.domain(static_cast<unsigned>(d));
+    if (const stolen_task found = steal_among(t, there.first_slot, there.last_slot, how, any)) {
       return found;
     }
   }
-  return nullptr;
+  return {};
+}
+
+/// The same, timed now and then: what it costs decides when the next one is due.
+task* steal_for(thread_state& t, const search_round& how) {
+  const std::int64_t began_ns = t.backoff.times_next_steal() ? platform::monotonic_ns() : 0;
+  const stolen_task found = steal(t, how);
+  if (found) {
+    t.backoff.has_stolen(found.victim, began_ns, platform::monotonic_ns());
+  }
+  return found.what;
+}
+
+/// Queues, then deques; a stack that may go on before them, or after them, if the last find was one.
+found_task find_beyond_mail(thread_state& t, const search_round& how) noexcept {
+  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
+  // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
+  const bool resumed_first = !t.resumed_last;
+  search_round tasks = how;
+  if (resumed_first) {
+    if (task* found = take_resumed(t)) {
+      return {found};
+    }
+  } else if (how.scope.may_steal) {
+    tasks.steals_from = victims::any;  // a stack that leaves others' tasks alone would meet only the other stack
+  }
+  found_task found = how.scope.isolation == no_isolation ? take_queued(t, how) : found_task{};
+  if (!found && tasks.steals_from != victims::none) {
+    found.what = steal_for(t, tasks);
+  }
+  if (!found && !resumed_first) {
+    found.what = take_resumed(t);
+  }
+  t.resumed_last = found && task_access::is_resume(*found.what);
+  return found;
 }
 
 }  // namespace
@@ -276,51 +317,35 @@ task* take_own(thread_state& t, isolation_tag isolation) {
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
 
-task* take_elsewhere(thread_state& t, const search_scope& scope, patience p) noexcept {
-  t.taken_from = nullptr;
-  if (__builtin_expect(!t.in->overflowed.empty(), false)) {
-    if (task* found = take_overflowed(t, scope)) {
-      return found;
-    }
+found_task take_critical(thread_state& t, const search_scope& scope) noexcept {
+  task_queue& critical = t.in->critical;
+  if (!scope.takes_critical || critical.empty()) {
+    return {};
   }
-  if (scope.isolation != no_isolation && !has_room(t)) {
-    return take_resumed(t);  // what turns out to be of another region could not be kept
-  }
-  if (task* found = take_mail(t, scope.isolation)) {
-    return found;
-  }
-  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
-  // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
-  const bool resumed_first = !t.resumed_last;
-  if (resumed_first) {
-    if (task* found = take_resumed(t)) {
-      return found;
-    }
-  } else if (scope.may_steal) {
-    t.steals = theft::any;  // a stack that leaves others' tasks alone would meet only the other stack
-  }
-  task* found = scope.isolation == no_isolation ? take_queued(t, scope, p) : nullptr;
-  if (found == nullptr && t.steals != theft::none) {
-    const std::int64_t began_ns = t.theft_cost.is_due() ? platform::monotonic_ns() : 0;
-    found = steal(t, scope.isolation, p);
-    if (found != nullptr) {
-      t.stole_at_ns = platform::monotonic_ns();
-      t.theft_cost.add(began_ns, t.stole_at_ns);
-    }
-  }
-  if (found == nullptr && !resumed_first) {
-    found = take_resumed(t);
-  }
-  t.resumed_last = found != nullptr && task_access::is_resume(*found);
-  return found;
+  return {critical.take_if([&](const task& c) { return scope.fits(task_access::isolation(c)); }), &critical};
 }
 
-bool put_back(thread_state& t, task& found) noexcept {
-  if (t.taken_from == nullptr) {
-    return t.slot->tasks.try_push(as_item(found), make_tag(task_access::isolation(found), no_slot));
+found_task find_task(thread_state& t, const search_round& how) noexcept {
+  if (__builtin_expect(!t.in->overflowed.empty(), false)) {
+    if (task* found = take_overflowed(t, how.scope)) {
+      return {found};
+    }
+  }
+  if (how.scope.isolation != no_isolation && !has_room(t)) {
+    return {take_resumed(t)};  // what turns out to be of another region could not be kept
+  }
+  if (task* found = take_mail(t, how.scope.isolation)) {
+    return {found};
+  }
+  return find_beyond_mail(t, how);
+}
+
+bool put_back(thread_state& t, const found_task& found) noexcept {
+  if (found.from == nullptr) {
+    return t.slot->tasks.try_push(as_item(*found.what), make_tag(task_access::isolation(*found.what), no_slot));
   }
   try {
-    t.taken_from->push(found);  // what was enqueued stays enqueued: some worker must come for it
+    found.from->push(*found.what);  // what was enqueued stays enqueued: some worker must come for it
     return true;
   } catch (const std::bad_alloc&) {
     return false;
