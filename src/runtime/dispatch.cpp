@@ -108,7 +108,8 @@ class dispatch_run {
     if (__builtin_expect(!d_.critical_allowed || me.in->critical.empty(), true) || !has_room(me)) {
       return;
     }
-    const found_task urgent = take_critical(me, scope_);
+    const search_scope scope = scope_;
+    const found_task urgent = take_critical(me, scope);
     if (!urgent) {
       return;
     }
@@ -126,7 +127,8 @@ class dispatch_run {
   /// The resume task at hand: this stack is left, and goes on later, perhaps on another thread.
   void go_on_with_stack() {
     frame_.leave_task();
-    if (run_resume_task(*d_.thread, *at_hand_, waiter_.wait(), scope_) == leave_result::called) {
+    const search_scope scope = scope_;
+    if (run_resume_task(*d_.thread, *at_hand_, waiter_.wait(), scope) == leave_result::called) {
       duty_ = call_duty::owed;
     }
     be_in_loop();
@@ -156,12 +158,17 @@ class dispatch_run {
     at_hand_ = take_own(*d_.thread, scope_.isolation);  // what an earlier occupant of the slot has left
     if (at_hand_ != nullptr) {
       if (searching) {
-        d_.thread->in->search().stop_searching(*d_.thread, scope_);
+        const search_scope scope = scope_;
+        d_.thread->in->search().stop_searching(*d_.thread, scope);
       }
       hand_call_on(*d_.thread, duty_);
     } else {
       frame_.leave_task();
-      at_hand_ = search(d_, waiter_, scope_, mark_, duty_);
+      // Copies: what is passed by reference would keep the whole loop's state in memory, for each task.
+      const search_scope scope = scope_;
+      call_duty duty = duty_;
+      at_hand_ = search(d_, waiter_, scope, mark_, duty);
+      duty_ = duty;
       be_in_loop();
     }
     mark_ = search_mark::none;
