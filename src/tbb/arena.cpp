@@ -1,11 +1,11 @@
 /// Exported: task_arena, enqueue, submit, isolation, parallel phases.
 #include <oneapi/tbb/task_arena.h>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/implicit_arena.hpp"
-#include "runtime/resource_manager.hpp"
-#include "runtime/stay.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/process/implicit_arena.hpp"
+#include "runtime/stack/stay.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "tbb/handed_over.hpp"
 #include "tbb/known_constraints.hpp"
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/implicit_arena.hpp"
-#include "runtime/pipeline.hpp"
-#include "runtime/resource_manager.hpp"
-#include "runtime/thread_domain.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/pipeline/pipeline.hpp"
+#include "runtime/process/implicit_arena.hpp"
+#include "runtime/thread/thread_domain.hpp"
+#include "runtime/workers/resource_manager.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 /// Exported: task_scheduler_observer.
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/implicit_arena.hpp"
-#include "runtime/observer_list.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/arena/observer_list.hpp"
+#include "runtime/process/implicit_arena.hpp"
 
 namespace tbb::detail::r1 {
 

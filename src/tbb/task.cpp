@@ -1,9 +1,9 @@
 /// Exported: spawn, wait, the current task and context, suspend and resume.
 #include <oneapi/tbb/detail/_task.h>
 
-#include "runtime/dispatch.hpp"
-#include "runtime/implicit_arena.hpp"
-#include "runtime/suspend.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/dispatch/suspend.hpp"
+#include "runtime/process/implicit_arena.hpp"
 #include "tbb/handed_over.hpp"
 
 namespace tbb::detail::r1 {

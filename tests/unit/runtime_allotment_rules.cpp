@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/allotment.hpp"
+#include "runtime/workers/allotment.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <limits>
 #include <thread>
 
-#include "runtime/arena_access.hpp"
+#include "runtime/arena/arena_access.hpp"
 #include "unit/litmus.hpp"
 
 namespace {
