@@ -9,7 +9,7 @@ WORDS_MAX = 30
 FOLDERS = ("docs/guide", "docs/protocols", "docs/design")
 
 LEFT_OUT = re.compile(r"#|\||<")
-ITEM = re.compile(r"(?:[-*]|\d+\.)\s+")
+ITEM = re.compile(r"(?:[-*]|\d{1,2}\.)\s+")
 # Behind a stop, and what may close a sentence with it. A small letter goes on (`e.g. this`), unless a name begins with one.
 STOP = re.compile(r"(?<=[.!?])[)\]`*_\"]*\s+(?=[^a-z\s]|oneTBB|hwloc|libhoming)")
 
