@@ -39,7 +39,7 @@ lab-ci: build ## those of them that CI runs: under ten minutes
 unit: build ## unit tests only
 	@$(call ctest,$(PRESET)) -L unit
 
-tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, links
+tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, sentences, links
 	@$(call ctest,$(PRESET)) -L tidy
 
 demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtual NUMA machine
