@@ -32,11 +32,12 @@ class parker {
   /// As park(), for about so long at most. False if no token came.
   bool park_for(std::int64_t ns) noexcept {
     // acquire: as in park().
-    if (word_.exchange(parked, acq_rel) != token) {
+    const bool was_there = word_.exchange(parked, acq_rel) == token;
+    if (!was_there) {
       futex_wait_for(word_, parked, ns);
     }
     // The sleeper's own end of its sleep: a token that comes later wakes nobody and is found at the next park. [S5]
-    return word_.exchange(empty, acq_rel) == token;
+    return word_.exchange(empty, acq_rel) == token || was_there;
   }
 
   /// Leaves a token; one futex wake if the owner sleeps, none otherwise.

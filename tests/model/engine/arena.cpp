@@ -74,6 +74,17 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 }  // namespace
 }  // namespace homing::model::arena
 
+extern "C" {
+void* __real_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept;
+
+/// What production code maps in an execution: pages of zeros.
+void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+  constexpr std::size_t page_bytes = 4096;
+  return homing::model::running == nullptr ? __real_mmap(at, bytes, protection, flags, file, offset)
+                                           : homing::model::arena::allocate(bytes, page_bytes);
+}
+}
+
 // The whole program's: outside of executions they are malloc's.
 void* operator new(std::size_t bytes) { return homing::model::arena::get(bytes, 16); }
 void* operator new[](std::size_t bytes) { return homing::model::arena::get(bytes, 16); }

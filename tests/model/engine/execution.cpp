@@ -51,6 +51,8 @@ execution::thread& execution::start(const std::function<void()>* body) {
   t.body = body;
   t.is = state::fresh;
   t.has_begun = false;
+  t.saw_change = false;
+  t.fails_for_none = false;
   t.knows = knowledge{};
   t.looked.clear();
   t.looked_before.clear();
@@ -122,6 +124,7 @@ void execution::tick() {
 bool execution::can_run(const thread& t) const noexcept {
   switch (t.is) {
     case state::ready:
+    case state::yielding:
     case state::on_timed_futex:
       return true;
     case state::paused:
@@ -216,6 +219,7 @@ std::uint64_t execution::hash() const noexcept {
 
 std::string execution::who_waits() const {
   static constexpr const char* why[] = {"",
+                                        "",
                                         "",
                                         "",
                                         "spins, and nothing that it reads can change",

@@ -99,7 +99,18 @@ class execution {
   [[nodiscard]] thread_index current() const noexcept { return current_; }
 
  private:
-  enum class state : std::uint8_t { none, fresh, ready, paused, on_futex, on_timed_futex, on_mutex, joining, finished };
+  enum class state : std::uint8_t {
+    none,
+    fresh,
+    ready,
+    yielding,
+    paused,
+    on_futex,
+    on_timed_futex,
+    on_mutex,
+    joining,
+    finished
+  };
   struct seen_value {
     location_index where;
     std::uint64_t value;
@@ -111,7 +122,9 @@ class execution {
     const std::function<void()>* body = nullptr;  ///< in the model's own memory, which is never given back
     knowledge knows;
     state is = state::none;
-    bool has_begun = false;  ///< with its first operation
+    bool has_begun = false;       ///< with its first operation
+    bool saw_change = false;      ///< two values of one location, in `looked`: the next round of a loop sees the second
+    bool fails_for_none = false;  ///< since its last pause: the loop that it is in may end though nothing changes
     const void* waits_for = nullptr;
     list<seen_value> looked;         ///< since its last store or pause: what a spinning loop depends on
     list<seen_value> looked_before;  ///< the same, before its last pause

@@ -1,6 +1,7 @@
 /// Runs models: every execution of each, depth first, until none is left or one is wrong; then its trace is printed.
 ///
-/// Options: --sample (smaller bounds, and not the large models), --only TEXT (names that contain it), --list.
+/// Options: --sample (smaller bounds, and not the large models), --only TEXT (names that contain it), --list, --stop
+/// (at the first that fails).
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -109,16 +110,19 @@ const std::vector<const scenario*>& scenarios() { return registered(); }
 int main(int argc, char** argv) {
   bool is_sample = false;
   bool only_names = false;
+  bool stops = false;
   const char* only = "";
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--sample") == 0) {
       is_sample = true;
+    } else if (std::strcmp(argv[i], "--stop") == 0) {
+      stops = true;
     } else if (std::strcmp(argv[i], "--list") == 0) {
       only_names = true;
     } else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
       only = argv[++i];
     } else {
-      std::fprintf(stderr, "%s: %s: expected --sample, --list or --only TEXT\n", argv[0], argv[i]);
+      std::fprintf(stderr, "%s: %s: expected --sample, --stop, --list or --only TEXT\n", argv[0], argv[i]);
       return 2;
     }
   }
@@ -133,6 +137,9 @@ int main(int argc, char** argv) {
       std::printf("%s\n", s->name);
     } else {
       failed += homing::model::explore(*s, is_sample) ? 0U : 1U;
+      if (stops && failed > 0) {
+        break;
+      }
     }
   }
   if (run == 0) {

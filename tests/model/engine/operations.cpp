@@ -1,6 +1,6 @@
 /// What the doors do in an execution: loads, stores, fences, futexes, mutexes, and variables that are not atomic.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "engine/arena.hpp"
 #include "engine/execution.hpp"
@@ -67,10 +67,10 @@ location_index execution::begin_access(identity& who, const void* address, std::
 void execution::looked_at(location_index where, std::uint64_t value) {
   auto& looked = self().looked;
   const auto known = std::find_if(looked.begin(), looked.end(), [&](const seen_value& s) { return s.where == where; });
-  if (known != looked.end()) {
-    known->value = value;
-  } else {
+  if (known == looked.end()) {
     looked.push_back({where, value});
+  } else {
+    self().saw_change |= known->value != value;
   }
 }
 
@@ -78,6 +78,7 @@ void execution::looked_at(location_index where, std::uint64_t value) {
 void execution::forget_looks() noexcept {
   self().looked.clear();
   self().looked_before.clear();
+  self().saw_change = false;
 }
 
 std::uint64_t execution::load(identity& who, const void* address, std::uint64_t initial, order o,
@@ -112,6 +113,7 @@ bool execution::fails_spuriously() {
     return false;
   }
   ++spurious_;
+  self().fails_for_none = true;
   self().knows.history = mix(self().knows.history, 31);
   return true;
 }
@@ -146,11 +148,15 @@ void execution::heavy_fence(const std::source_location& at) {
 void execution::pause() {
   thread& me = self();
   tick();
+  if (std::exchange(me.saw_change, false) || std::exchange(me.fails_for_none, false)) {
+    me.looked.clear();
+    return;  // the next round goes another way without anybody's help
+  }
   if (me.looked == me.looked_before && !me.looked.empty()) {
     end(ending::redundant);  // it saw nothing new; where it does, it has waited longer
   }
   me.looked_before = me.looked;
-  me.is = me.looked.empty() ? state::ready : state::paused;
+  me.is = me.looked.empty() ? state::yielding : state::paused;
   hand_over();
   me.looked.clear();
 }
