@@ -104,11 +104,12 @@ json region_document(const machine& m, const memory_system& model, const region_
 
 }  // namespace
 
-std::string counts_document(const machine& m, const calibration& c, const memory_map& map, const memory_system* model,
-                            const std::vector<region_total>& regions) {
+std::string counts_document(const machine& m, const precision& p, const calibration& c, const memory_map& map,
+                            const memory_system* model, const std::vector<region_total>& regions) {
   json o;
   o["schema"] = 1;
   o["machine"] = m.name;
+  o["precision"] = {{"quantum_cycles", p.quantum_cycles}, {"look_cycles", p.look() / ticks_per_cycle}};
   o["calibrated"] = c.done;
   o["calibration"] = {{"error", c.error},
                       {"pages_learnt", c.pages_learnt},

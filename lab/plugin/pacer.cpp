@@ -21,7 +21,8 @@ ticks pacer::slowest(const cpu_state& but) const noexcept {
 
 void pacer::check(cpu_state& cpu) noexcept {
   cpu.catch_up(floor_.load(std::memory_order_relaxed));
-  const auto ahead = [&] { return cpu.now() > quantum && cpu.now() - quantum > slowest(cpu); };
+  cpu.next_check = cpu.now() + look_;
+  const auto ahead = [&] { return cpu.now() > quantum_ && cpu.now() - quantum_ > slowest(cpu); };
   if (!ahead()) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
   for (unsigned i = 0; i != pauses_max; ++i) {

@@ -11,22 +11,23 @@
 #include <deque>
 
 #include "cpu.hpp"
+#include "precision.hpp"
 #include "units.hpp"
 
 namespace homing::lab::model {
 
 class pacer {
  public:
-  static constexpr ticks quantum = 50000 * ticks_per_cycle;
   static constexpr unsigned pauses_max = 200;  // a wait's bound, in calls of the pause
 
   /// `pause` gives other CPUs some host time. `cpus` lives as long.
-  pacer(const std::deque<cpu_state>& cpus, void (*pause)()) : cpus_(cpus), pause_(pause) {}
+  pacer(const std::deque<cpu_state>& cpus, precision p, void (*pause)())
+      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), pause_(pause) {}
 
   /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
   /// not count.
   [[nodiscard]] ticks front() const noexcept;
-  /// Waits if this CPU is too far ahead, and brings it up to the floor.
+  /// Waits if this CPU is too far ahead, brings it up to the floor, and says when it has to look again.
   void check(cpu_state& cpu) noexcept;
   /// A CPU that was idle goes on where the farthest one is: whoever woke it is not later than that.
   void wake(cpu_state& cpu) noexcept {
@@ -43,6 +44,7 @@ class pacer {
   [[nodiscard]] ticks slowest(const cpu_state& but) const noexcept;
 
   const std::deque<cpu_state>& cpus_;
+  ticks quantum_, look_;
   void (*pause_)();
   std::atomic<ticks> floor_{0};
   std::atomic<std::uint64_t> waits_{0}, given_up_{0};

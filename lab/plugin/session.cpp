@@ -3,11 +3,28 @@
 #include <homing/lab.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 
 namespace homing::lab::model {
+namespace {
+
+/// The cycles of "quantum=CYCLES".
+std::uint64_t read_quantum(const std::string& argument) {
+  const char* const first = argument.data() + argument.find('=') + 1;
+  const char* const end = argument.data() + argument.size();
+  std::uint64_t cycles = 0;
+  const auto [stopped, error] = std::from_chars(first, end, cycles);
+  if (error != std::errc{} || stopped != end || cycles < precision::least_cycles || cycles > precision::most_cycles) {
+    throw machine_error(argument + ": expected cycles from " + std::to_string(precision::least_cycles) + " to " +
+                        std::to_string(precision::most_cycles));
+  }
+  return cycles;
+}
+
+}  // namespace
 
 std::uint64_t kernel_entries::most_frequent() const {
   const std::lock_guard guard(lock_);
@@ -16,14 +33,16 @@ std::uint64_t kernel_entries::most_frequent() const {
   return most == times_.end() ? 0 : most->first;
 }
 
-session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock)
+session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock,
+                 precision exactness)
     : machine_(std::move(m)),
+      precision_(exactness),
       out_(std::move(out)),
       clock_(std::move(clock)),
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
       map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)),
-      clocks_(cpus_, pause),
+      clocks_(cpus_, exactness, pause),
       regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
@@ -33,6 +52,7 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
 
 std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
   std::filesystem::path machine_file, out, clock;
+  precision exactness;
   for (const std::string& argument : arguments) {
     if (argument.starts_with("machine=")) {
       machine_file = argument.substr(8);
@@ -40,14 +60,16 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
       out = argument.substr(4);
     } else if (argument.starts_with("clock=")) {
       clock = argument.substr(6);
+    } else if (argument.starts_with("quantum=")) {
+      exactness.quantum_cycles = read_quantum(argument);
     } else {
-      throw machine_error(argument + ": expected machine=FILE, out=FILE or clock=FILE");
+      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE or quantum=CYCLES");
     }
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
   return std::make_unique<session>(read_machine(machine_file), out, pause,
-                                   clock.empty() ? nullptr : std::make_unique<clock_file>(clock));
+                                   clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
 }
 
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
@@ -58,10 +80,7 @@ void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   const ticks before = cpu.now();
   cpu.advance_to(before + instructions * ticks_per_instruction_);
   if (by == who::program) cpu.program.store(cpu.now(), std::memory_order_relaxed);
-  if (before >= cpu.next_check) {
-    cpu.next_check = before + check_every;
-    clocks_.check(cpu);
-  }
+  if (before >= cpu.next_check) clocks_.check(cpu);
 }
 
 void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
@@ -159,7 +178,7 @@ void session::write_if_due() {
 void session::write() const {
   const std::lock_guard guard(lock_);
   const std::string problem =
-      write_counts(out_, counts_document(machine_, calibration_, map_, model(), regions_.totals()));
+      write_counts(out_, counts_document(machine_, precision_, calibration_, map_, model(), regions_.totals()));
   if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
 }
 

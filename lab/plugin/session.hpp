@@ -23,6 +23,7 @@
 #include "memory_system.hpp"
 #include "output.hpp"
 #include "pacer.hpp"
+#include "precision.hpp"
 #include "regions.hpp"
 
 namespace homing::lab::model {
@@ -47,8 +48,9 @@ class session {
  public:
   enum class entry : std::uint8_t { system_call, other };
 
-  session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr);
-  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE".
+  session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr,
+          precision exactness = {});
+  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE" and "quantum=CYCLES".
   static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
 
   [[nodiscard]] const machine& of() const { return machine_; }
@@ -73,8 +75,6 @@ class session {
   void write() const;
 
  private:
-  static constexpr ticks check_every = 4096 * ticks_per_cycle;
-
   void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
   void calibrated();
@@ -82,6 +82,7 @@ class session {
   void fail(std::string why);
 
   machine machine_;
+  precision precision_;
   std::filesystem::path out_;
   std::unique_ptr<clock_file> clock_;  // none: the program reads the guest's clock, which is the host's
   ticks ticks_per_instruction_;
