@@ -14,11 +14,11 @@ using json = nlohmann::ordered_json;
 const char* const not_seen[] = {
     "instruction fetches and page-table walks (code and page tables are taken to be in a cache)",
     "data that a hardware prefetcher fetched and nobody used",
-    "non-temporal stores (they count as ordinary ones)",
     "devices' own accesses (DMA)",
-    "the cache nearest to the core apart from the next (one private cache stands for both)",
-    "contention inside a core and of requests, invalidations and acknowledgements on links (data is counted)",
-    "what an address was computed from (a load outside a stream waits as if it depended on the one before)",
+    "the cache nearest to the core apart from the next, but for its latency (one private cache stands for both)",
+    "contention inside a core (units, ports, its other thread) and of requests and acknowledgements on links",
+    "branches that are guessed wrong",
+    "interrupts of CPUs that are not idle (they take no virtual time)",
     "the part of an access beyond its first cache line",
 };
 

@@ -1,5 +1,7 @@
 #include "pacer.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -14,7 +16,8 @@ ticks pacer::front() const noexcept {
 ticks pacer::slowest(const cpu_state& but) const noexcept {
   ticks t = std::numeric_limits<ticks>::max();
   for (const cpu_state& cpu : cpus_) {
-    if (&cpu != &but && cpu.running.load(std::memory_order_relaxed)) t = std::min(t, cpu.now());
+    const bool counts = cpu.running.load(std::memory_order_relaxed) && !cpu.aside.load(std::memory_order_relaxed);
+    if (&cpu != &but && counts) t = std::min(t, cpu.now());
   }
   return t;
 }
@@ -22,9 +25,18 @@ ticks pacer::slowest(const cpu_state& but) const noexcept {
 void pacer::check(cpu_state& cpu) noexcept {
   cpu.catch_up(floor_.load(std::memory_order_relaxed));
   cpu.next_check = cpu.now() + look_;
-  const auto ahead = [&] { return cpu.now() > quantum_ && cpu.now() - quantum_ > slowest(cpu); };
+  wait(cpu, quantum_);
+}
+
+void pacer::wait(const cpu_state& cpu, ticks slack) noexcept {
+  const auto ahead = [&] { return cpu.now() > slack && cpu.now() - slack > slowest(cpu); };
   if (!ahead()) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
+  // Most waits are over when the slower CPUs' threads had the host's processor once.
+  for (unsigned i = 0; i != yields_max; ++i) {
+    sched_yield();
+    if (!ahead()) return;
+  }
   for (unsigned i = 0; i != pauses_max; ++i) {
     pause_();
     if (!ahead()) return;

@@ -18,20 +18,25 @@ namespace homing::lab::model {
 
 class pacer {
  public:
-  static constexpr unsigned pauses_max = 200;  // a wait's bound, in calls of the pause
+  static constexpr unsigned yields_max = 100, pauses_max = 200;  // a wait's bound: looks, then calls of the pause
+  /// How much earlier another CPU may be when a line that is fought over changes hands.
+  static constexpr ticks turn_slack = 50 * ticks_per_cycle;
 
-  /// `pause` gives other CPUs some host time. `cpus` lives as long.
-  pacer(const std::deque<cpu_state>& cpus, precision p, void (*pause)())
-      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), pause_(pause) {}
+  /// `pause` gives other CPUs some host time; `wake` is how long an idle CPU takes to go on. `cpus` lives as long.
+  pacer(const std::deque<cpu_state>& cpus, precision p, ticks wake, void (*pause)())
+      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), pause_(pause) {}
 
   /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
   /// not count.
   [[nodiscard]] ticks front() const noexcept;
   /// Waits if this CPU is too far ahead, brings it up to the floor, and says when it has to look again.
   void check(cpu_state& cpu) noexcept;
-  /// A CPU that was idle goes on where the farthest one is: whoever woke it is not later than that.
+  /// Waits until no running CPU is earlier than this one, but for the slack. [LM11]
+  void take_turn(cpu_state& cpu) noexcept { wait(cpu, turn_slack); }
+  /// A CPU that was idle goes on where the farthest one is, as whoever woke it is not later than that, and a while
+  /// after. [LM8]
   void wake(cpu_state& cpu) noexcept {
-    cpu.catch_up(front());
+    cpu.catch_up(front() + wake_);
     cpu.running.store(true, std::memory_order_relaxed);
   }
   /// Nobody is to be earlier than `t` from now on.
@@ -42,9 +47,10 @@ class pacer {
 
  private:
   [[nodiscard]] ticks slowest(const cpu_state& but) const noexcept;
+  void wait(const cpu_state& cpu, ticks slack) noexcept;
 
   const std::deque<cpu_state>& cpus_;
-  ticks quantum_, look_;
+  ticks quantum_, look_, wake_;
   void (*pause_)();
   std::atomic<ticks> floor_{0};
   std::atomic<std::uint64_t> waits_{0}, given_up_{0};

@@ -42,12 +42,13 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
       map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)),
-      clocks_(cpus_, exactness, pause),
+      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), pause),
       regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
-                       model_->layout());
+                       model_->layout(), machine_.core, machine_.cpi);
   }
+  model_->paced_by(clocks_);
 }
 
 std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
@@ -75,18 +76,93 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
-  if (!cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
-  cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
+  finish(cpu);
+  begin(cpu, instructions, by);
   const ticks before = cpu.now();
   cpu.advance_to(before + instructions * ticks_per_instruction_);
-  if (by == who::program) cpu.program.store(cpu.now(), std::memory_order_relaxed);
+  settle(cpu, by, before);
+}
+
+void session::run(unsigned i, code_block& block, who by) noexcept {
+  if (model() == nullptr) return;
+  cpu_state& cpu = cpus_[i];
+  finish(cpu);
+  begin(cpu, block.instructions(), by);
+  cpu.block = &block;
+  cpu.begun = 0;
+  settle(cpu, by, cpu.now());
+}
+
+void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {
+  if (!cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
+  cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
+}
+
+/// What is left of the block enters the scoreboard; a block that was left in the middle counts as a whole.
+void session::finish(cpu_state& cpu) noexcept {
+  if (cpu.block == nullptr) return;
+  if (cpu.timed && cpu.begun < cpu.block->instructions()) {
+    const micro_op* const first = cpu.block->operations();
+    cpu.advance_to(cpu.board.run(first + cpu.begun, first + cpu.block->instructions(), cpu.now()));
+  }
+  cpu.block = nullptr;
+}
+
+void session::settle(cpu_state& cpu, who by, ticks before) noexcept {
+  if (by == who::kernel) return;  // who waits here may hold a lock that a slower CPU needs, or owe it an answer
+  cpu.program.store(cpu.now(), std::memory_order_relaxed);
   if (before >= cpu.next_check) clocks_.check(cpu);
+}
+
+void session::reach(unsigned i, const code_place& at) noexcept {
+  cpu_state& cpu = cpus_[i];
+  if (cpu.block != at.block) {
+    finish(cpu);
+    cpu.block = at.block;
+    cpu.begun = at.index;
+  }
+  if (!cpu.timed || at.index <= cpu.begun) return;
+  const micro_op* const first = at.block->operations();
+  cpu.advance_to(cpu.board.run(first + cpu.begun, first + at.index, cpu.now()));
+  cpu.begun = at.index;
+}
+
+/// [LM10] The access begins when its address is known; what is made of its data waits for it, and nothing else does.
+void session::access(unsigned i, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
+                     who by) {
+  memory_system& memory = *model();
+  cpu_state& cpu = cpus_[i];
+  if (!cpu.timed) return memory.access(cpu, virtual_line, line, kind, by);
+  reach(i, at);
+  const bool again = cpu.begun > at.index;
+  const micro_op& op = at.block->operations()[at.index];
+  pipeline& board = cpu.board;
+  if (!again) cpu.advance_to(board.enter(cpu.now()));
+  cpu.begun = std::max<std::size_t>(cpu.begun, at.index + 1);
+  const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
+  if (kind == access_kind::load) {
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.address_ready(op, cpu.now()));
+    if (o.ahead) cpu.advance_to(o.issued);
+    ticks data = o.done;
+    if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
+    if (o.waits) cpu.advance_to(data);
+    return board.loaded(op, data, again);
+  }
+  if (kind == access_kind::atomic && !again) {
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.quiet(op, cpu.now()));
+    return cpu.advance_to(board.locked(op, o.done));
+  }
+  if (kind == access_kind::atomic) kind = access_kind::store;  // the second half of one
+  if (op.kind == op_kind::non_temporal) kind = access_kind::store_around;
+  const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.store_ready(op, cpu.now(), again));
+  board.stored(op, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
 }
 
 void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
   // Relaxed: an address that is learnt late costs a few timer interrupts' time.
   if (how == entry::other && model() == nullptr) entries_.note(address);
-  cpus_[i].timed = how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed);
+  finish(cpus_[i]);
+  cpus_[i].set_timed(how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed));
 }
 
 void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical) {
@@ -99,7 +175,7 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
     case HOMING_LAB_CLOSE: {
       const std::string label = letters_.take(sender);
       if (model() == nullptr) return;
-      cpus_[cpu].advance_to(std::max(cpus_[cpu].now(), cpus_[cpu].window.drained()));
+      cpus_[cpu].advance_to(cpus_[cpu].drained());
       if (operation == HOMING_LAB_OPEN) {
         regions_.open(label);
         clocks_.check(cpus_[cpu]);
@@ -123,7 +199,7 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
 /// [LT3] What the CPU has begun is over by then: a clock that is read after a load or a store includes it.
 void session::tell_time(cpu_state& cpu, std::uint64_t address) noexcept {
   if (clock_ == nullptr || model() == nullptr) return;
-  cpu.advance_to(cpu.window.drained());
+  cpu.advance_to(cpu.drained());
   clock_->tell(address, static_cast<std::uint64_t>(model_->scale().to_ns(cpu.now())));
 }
 

@@ -61,10 +61,20 @@ class session {
 
   /// `instructions` are about to be run.
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
+  /// A block of code is about to be run: its instructions enter the scoreboard as its accesses come.
+  void run(unsigned cpu, code_block& block, who by) noexcept;
+  /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself.
+  void access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
+              who by);
+  /// The instructions before this one have run.
+  void reach(unsigned cpu, const code_place& at) noexcept;
   /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
   void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
   /// A CPU goes back to a program, perhaps another one.
-  void leave_kernel(unsigned cpu) noexcept { cpus_[cpu].timed = true; }
+  void leave_kernel(unsigned cpu) noexcept {
+    finish(cpus_[cpu]);
+    cpus_[cpu].set_timed(true);
+  }
   void idle(unsigned cpu) noexcept { cpus_[cpu].running.store(false, std::memory_order_relaxed); }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
@@ -75,6 +85,9 @@ class session {
   void write() const;
 
  private:
+  void begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept;
+  static void finish(cpu_state& cpu) noexcept;
+  void settle(cpu_state& cpu, who by, ticks before) noexcept;
   void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
   void calibrated();
