@@ -176,6 +176,7 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
       const std::string label = letters_.take(sender);
       if (model() == nullptr) return;
       cpus_[cpu].advance_to(cpus_[cpu].drained());
+      cpus_[cpu].program.store(cpus_[cpu].now(), std::memory_order_relaxed);  // as in settle(): the region's end
       if (operation == HOMING_LAB_OPEN) {
         regions_.open(label);
         clocks_.check(cpus_[cpu]);
