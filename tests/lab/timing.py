@@ -4,7 +4,7 @@ CPI; all CPUs: streams that are read, written, and written past the caches, by t
 that the other has is a transfer, and false sharing is at least five times as slow as padding. Method: probes with known
 answers in one boot; nothing depends on the host's speed.
 
-usage: time.py HOMING PROBES-FOLDER"""
+usage: timing.py HOMING PROBES-FOLDER"""
 
 import json
 import sys
