@@ -18,7 +18,7 @@ namespace homing::lab::model {
 
 class pacer {
  public:
-  static constexpr unsigned yields_max = 100, pauses_max = 200;  // a wait's bound: looks, then calls of the pause
+  static constexpr unsigned yields_max = 10, pauses_max = 1000;  // a wait's bound: looks, then calls of the pause
   /// How much earlier another CPU may be when a line that is fought over changes hands.
   static constexpr ticks turn_slack = 50 * ticks_per_cycle;
 

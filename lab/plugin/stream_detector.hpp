@@ -15,7 +15,7 @@ namespace homing::lab::model {
 class stream_detector {
  public:
   static constexpr std::int64_t distance_max = 32;
-  static constexpr unsigned streams = 16;
+  static constexpr unsigned streams = 64;
   static constexpr std::uint64_t followed_misses_max = 1024;  // for so many of others a stream is not forgotten
 
   /// Notes a miss. Returns true if it continues a stream.
