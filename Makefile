@@ -9,7 +9,7 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench upstream stress faults asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench bench-lab upstream stress faults asan tsan install format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtu
 
 bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quick for a short one)
 	@bench/run.py $(ARGS)
+
+bench-lab: build lab ## the same in virtual NUMA machines, on the model's clock (ARGS=--quick: few cases, one boot of each)
+	@bench/lab.py $(ARGS)
 
 upstream: build ## oneTBB's own tests on our library, on four machines (ARGS="--set ci" for the short set)
 	@tests/upstream/run.py $(ARGS)

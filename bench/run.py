@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -65,18 +66,20 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def build(options: argparse.Namespace) -> list[Path]:
+def build(options: argparse.Namespace, wanted: Callable[[str], bool] = lambda _: True) -> list[Path]:
     """Builds the programs; returns their binaries. Prints what the compiler said only if it failed."""
+    programs = sorted(path.parent.name for path in (ROOT / "bench").glob("*/tbb.cpp"))
+    programs = [name for name in programs if wanted(name)]
     jobs = len(os.sched_getaffinity(0))
     configure = ["cmake", "-S", str(ROOT / "bench"), "-B", str(options.build),
                  f"-DHOMING_STOCK_TBB={VENV.absolute()}"]
     if not (options.build / "CMakeCache.txt").exists() and shutil.which("ninja"):
         configure += ["-G", "Ninja"]
-    for command in (configure, ["cmake", "--build", str(options.build), "-j", str(jobs)]):
+    targets = [f"bench_{name}" for name in programs]
+    for command in (configure, ["cmake", "--build", str(options.build), "-j", str(jobs), "--target", *targets]):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout}")
-    programs = sorted(path.parent.name for path in (ROOT / "bench").glob("*/tbb.cpp"))
     return [options.build / "bin" / name for name in programs]
 
 

@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t header_bytes = 5;              // kind, length as 32 bits, least first
 constexpr std::size_t payload_bytes_max = 32 << 10;  // [LC1]
 constexpr std::size_t slot_bytes = 256 << 10;        // [LC6]
-constexpr std::size_t slots = 32;
+constexpr std::size_t slots = 32;                    // ours; as many follow for input
+constexpr std::size_t window_bytes = 2 * slots * slot_bytes;
 constexpr std::size_t window_payload_bytes_min = 512;
 
 void write_all(int descriptor, const char* bytes, std::size_t count) {
@@ -37,12 +38,19 @@ void append_number(std::string& bytes, std::size_t value) {
 
 // [LC6] nullptr without one: then all goes over the port
 char* find_window() {
-  const std::string file = shared_memory_file(slots * slot_bytes);
+  const std::string file = shared_memory_file(window_bytes);
   const int memory = file.empty() ? -1 : ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (memory < 0) return nullptr;
-  void* const window = ::mmap(nullptr, slots * slot_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  void* const window = ::mmap(nullptr, window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   ::close(memory);
   return window == MAP_FAILED ? nullptr : static_cast<char*>(window);
+}
+
+std::size_t number_at(const std::string& bytes, std::size_t at) {
+  std::size_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  return value;
 }
 
 }  // namespace
@@ -95,10 +103,7 @@ void channel::read_some() {
   if (count > 0) waiting_.append(bytes, static_cast<std::size_t>(count));
   std::size_t at = 0;
   while (waiting_.size() - at >= header_bytes) {
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      length |= static_cast<std::size_t>(static_cast<unsigned char>(waiting_[at + 1 + i])) << (8 * i);
-    }
+    const std::size_t length = number_at(waiting_, at + 1);
     if (waiting_.size() - at - header_bytes < length) break;
     if (waiting_[at] == 'b') {
       slots_free_ += 1;
@@ -113,6 +118,15 @@ void channel::read_some() {
 std::vector<frame> channel::receive() {
   if (ready_.empty()) read_some();
   return std::exchange(ready_, {});
+}
+
+// [LC7] nothing of a frame that says what can't be
+window_input channel::input_of(const frame& announced) const {
+  if (window_ == nullptr || announced.payload.size() != 8) return {};
+  const std::size_t slot = number_at(announced.payload, 0);
+  const std::size_t count = number_at(announced.payload, 4);
+  if (slot >= slots || count > slot_bytes) return {};
+  return {window_ + (slots + slot) * slot_bytes, count};
 }
 
 frame channel::next() {

@@ -17,6 +17,12 @@ struct frame {
   std::string payload{};
 };
 
+/// Input in the window: where it stands until give_back().
+struct window_input {
+  const char* bytes = nullptr;
+  std::size_t count = 0;
+};
+
 class channel {
  public:
   /// Opens the device and makes it carry bytes as they are; finds the window, if QEMU shows one.
@@ -35,6 +41,12 @@ class channel {
 
   /// Blocks until one frame has come.
   [[nodiscard]] frame next();
+
+  /// What a frame 'I' stands for.
+  [[nodiscard]] window_input input_of(const frame& announced) const;
+
+  /// The program has the oldest slot's input: the runner may use the slot again.
+  void give_back() { send('B', ""); }
 
  private:
   void send_through_window(char kind, std::string_view part);

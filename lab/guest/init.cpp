@@ -21,6 +21,7 @@
 namespace homing::lab {
 namespace {
 
+constexpr const char* protocol_version = "2";  // [LC2]
 constexpr const char* calibrator = "/homing/homing-lab-calibrate";
 
 // [LC2] all that comes before 'G'
@@ -116,12 +117,14 @@ bool calibrated(channel& runner, const request& wanted) {
 }
 
 void serve(channel& runner) {
-  runner.send('H', "1");
+  runner.send('H', protocol_version);
   const request wanted = take_request(runner);
   for (const std::string& folder : {wanted.folder, wanted.home}) {
     if (!folder.empty()) make_folders(folder, wanted.user, wanted.group);
   }
   if (!calibrated(runner, wanted)) return;
+  // For a quick boot; the program gets the kernel's usual ways.
+  (void)write_setting("/sys/kernel/rcu_expedited", "0");
   const unsigned long kills_before = memory_kills();
   runner.send('S', "");
   const outcome result = run_program(runner, wanted);

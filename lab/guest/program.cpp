@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 
 #include "machine.hpp"
 
@@ -86,6 +87,17 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::_exit(127);
 }
 
+// Input on its way to the program: from a frame, or in the window.
+struct piece {
+  std::string own{};
+  window_input in_window{};
+  std::size_t done = 0;
+
+  [[nodiscard]] bool from_window() const { return in_window.bytes != nullptr; }
+  [[nodiscard]] const char* next() const { return (from_window() ? in_window.bytes : own.data()) + done; }
+  [[nodiscard]] std::size_t left() const { return (from_window() ? in_window.count : own.size()) - done; }
+};
+
 // Relays until nothing more can come.
 class relay {
  public:
@@ -116,7 +128,7 @@ class relay {
       for (const frame& f : runner_.receive()) take(f);
       moved = true;
     }
-    if (waiting[3].revents != 0) feed();
+    if (waiting[3].revents != 0 && !to_write_.empty()) feed();
     return moved;
   }
 
@@ -141,13 +153,15 @@ class relay {
       runner_.send(from.kind, {bytes.data(), static_cast<std::size_t>(count)});
       return true;
     }
-    if (count == 0 || errno != EINTR) from.descriptor = -1;  // closed; a terminal says EIO
+    if (count == 0 || (errno != EINTR && errno != EAGAIN)) from.descriptor = -1;  // closed; a terminal says EIO
     return false;
   }
 
   void take(const frame& f) {
     if (f.kind == 'i') {
-      to_write_ += f.payload;
+      to_write_.push_back({.own = f.payload});
+    } else if (f.kind == 'I') {
+      to_write_.push_back({.in_window = runner_.input_of(f)});
     } else if (f.kind == 'z') {
       ends_ = true;
     } else if (f.kind == 'w') {
@@ -156,19 +170,38 @@ class relay {
       if (std::sscanf(f.payload.c_str(), "%u %u", &rows, &columns) == 2)
         set_window(sources_[0].descriptor, rows, columns);
     }
+    if (input_ < 0) drop();
     if (ends_ && to_write_.empty()) close_end(input_);
   }
 
-  // [LC4] acknowledges what the program has taken.
+  // [LC4] [LC7] acknowledges what the program has taken, or will never take.
+  void acknowledge(const piece& taken) {
+    if (taken.from_window()) {
+      runner_.give_back();
+    } else {
+      runner_.send('A', std::to_string(taken.own.size()));
+    }
+  }
+
+  // Nobody reads any more.
+  void drop() {
+    for (const piece& lost : to_write_) acknowledge(lost);
+    to_write_.clear();
+    close_end(input_);
+  }
+
   void feed() {
-    const ssize_t count = ::write(input_, to_write_.data(), std::min<std::size_t>(to_write_.size(), 1024));
+    piece& first = to_write_.front();
+    // A slot that said nothing sensible has nothing to write, and is taken at once.
+    const ssize_t count = first.left() == 0 ? 0 : ::write(input_, first.next(), first.left());
     if (count < 0 && errno != EINTR && errno != EAGAIN) {
-      runner_.send('A', std::to_string(to_write_.size()));
-      to_write_.clear();
-      close_end(input_);  // nobody reads any more
-    } else if (count > 0) {
-      runner_.send('A', std::to_string(count));
-      to_write_.erase(0, static_cast<std::size_t>(count));
+      drop();
+    } else if (count >= 0) {
+      first.done += static_cast<std::size_t>(count);
+      if (first.left() == 0) {
+        acknowledge(first);
+        to_write_.pop_front();
+      }
     }
     if (ends_ && to_write_.empty()) close_end(input_);
   }
@@ -176,7 +209,7 @@ class relay {
   channel& runner_;
   int input_;
   std::array<source, 2> sources_;
-  std::string to_write_{};
+  std::deque<piece> to_write_{};
   bool ends_ = false;
 };
 
@@ -203,7 +236,8 @@ outcome run_program(channel& runner, const request& wanted, char only) {
   outcome result{};
   if (::read(failed.reader, &result.start_error, sizeof result.start_error) <= 0) result.start_error = 0;
   close_end(failed.reader);
-  if (!wanted.terminal) ::fcntl(in.writer, F_SETFL, O_NONBLOCK);
+  ::fcntl(in.writer, F_SETFL, O_NONBLOCK);
+  ::fcntl(in.writer, F_SETPIPE_SZ, 1 << 20);  // fewer turns between the program and us
 
   relay streams(runner, in.writer, out.reader, err.reader, only);
   for (;;) {

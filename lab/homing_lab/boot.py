@@ -5,18 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
 from .errors import LabError
-from .guest import SLOT_BYTES, SLOTS, Channel
+from .guest import WINDOW_BYTES, Channel
+from .scratch import Scratch
 
 PR_SET_PDEATHSIG = 1
 CALIBRATION_FAILED = 97  # the plugin's exit status
@@ -47,11 +46,13 @@ def _stop(number: int, _: FrameType | None) -> None:
 
 
 class Machine:
-    """A booted machine in a `with`: however that ends, QEMU has ended and its folder is gone."""
+    """A booted machine in a `with`: however that ends, QEMU has ended and its folder is gone. So it
+    is where the runner is killed: QEMU's parent-death signal, and the folder's watcher."""
 
     def __init__(self, command: Callable[[Path, int], list[str]]) -> None:
         self._command = command
         self.folder = Path()
+        self._scratch: Scratch | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._window: BinaryIO | None = None
         self._before: dict[int, object] = {}
@@ -60,10 +61,11 @@ class Machine:
         self._before = {
             n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         }
-        self.folder = Path(tempfile.mkdtemp(prefix="homing-lab-"))
         try:
+            self._scratch = Scratch().__enter__()
+            self.folder = self._scratch.folder
             self._window = (self.folder / "window").open("w+b")
-            self._window.truncate(SLOTS * SLOT_BYTES)
+            self._window.truncate(WINDOW_BYTES)
             ours, theirs = socket.socketpair()
             with theirs, (self.folder / "qemu.txt").open("wb") as said:
                 self._process = subprocess.Popen(
@@ -89,7 +91,9 @@ class Machine:
             self._process.wait()
         if self._window:
             self._window.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._scratch:
+            self._scratch.__exit__()
+            self._scratch = None
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 

@@ -35,6 +35,36 @@ def find(name: str) -> Path | None:
 def store(name: str, write: Callable[[BinaryIO], object]) -> Path:
     """Writes a file under its final name at once, so that nobody sees half of one."""
     folder = cache_folder()
+    if not _store_unnamed(folder, name, write):
+        _store_renamed(folder, name, write)
+    prune(folder)
+    return folder / name
+
+
+def _store_unnamed(folder: Path, name: str, write: Callable[[BinaryIO], object]) -> bool:
+    """As a file that has no name until it is whole: who is killed here leaves nothing. False where
+    the file system has no such files."""
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        try:
+            write(file)
+            file.flush()
+            place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=place)
+            finally:
+                os.close(place)
+        except FileExistsError:
+            pass  # names stand for contents: another run was first
+        except OSError as error:
+            raise LabError(f"can't write {folder / name}: {error.strerror}") from error
+    return True
+
+
+def _store_renamed(folder: Path, name: str, write: Callable[[BinaryIO], object]) -> None:
     descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -46,8 +76,6 @@ def store(name: str, write: Callable[[BinaryIO], object]) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    prune(folder)
-    return folder / name
 
 
 def prune(folder: Path) -> None:

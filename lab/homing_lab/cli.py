@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import counts, describe, draw, hand_over, hwloc_xml, machine_file, svg
+from . import counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
 from .output import write_text
@@ -65,6 +65,9 @@ Quantum = Annotated[
         min=QUANTUM_LEAST, max=QUANTUM_MOST, help="how far apart CPUs' clocks may be, in cycles"
     ),
 ]
+Hot = Annotated[
+    bool, typer.Option("--hot", help="the ten most fought-over cache lines, by name; time by function")
+]
 Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
 
 
@@ -100,6 +103,8 @@ def _options(values: dict[str, Any]) -> Options:
         pack_words=not values.get("plain_words"),
         virtual_clock=values["virtual_clock"],
         quantum=values["quantum"],
+        hot=values.get("hot", False),
+        learn=bool(values.get("learn")),
     )
 
 
@@ -123,6 +128,7 @@ def _report_json(report: Report) -> dict[str, Any]:
         "messages": outcome.messages,
         "assumed": report.machine.assumed,
         "counts": report.counted,
+        "hot": report.hot,
     }
 
 
@@ -145,8 +151,12 @@ def run(
     cache_scale: Scale = 1,
     virtual_clock: Clock = False,
     quantum: Quantum = QUANTUM_CYCLES,
+    hot_lines: Hot = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="run it here first, and take along what it opens")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -155,7 +165,7 @@ def run(
     \b
     Example: homing lab run --machine westmere --results out -- ./app data.txt
     """
-    options = _options(locals() | {"words": program})
+    options = _options(locals() | {"words": program, "hot": hot_lines})
     # With --json the program's output must not mix with ours.
     output = sys.stderr.buffer if as_json else sys.stdout.buffer
     source = None if os.isatty(0) else 0
@@ -165,6 +175,8 @@ def run(
         sys.stdout.write("\n")
     elif report.counted:
         counts.print_table(report.counted, report.machine.name)
+    if report.hot and not as_json:
+        hot.print_text(report.hot, sys.stderr)
     raise typer.Exit(report.outcome.status)
 
 

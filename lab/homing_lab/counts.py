@@ -22,16 +22,20 @@ def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
             shutil.copyfile(file, results / "counts.json")
         except OSError as error:
             raise LabError(f"can't write {results / 'counts.json'}: {error.strerror}") from error
+    return written_by_plugin(file, SCHEMA)
+
+
+def written_by_plugin(file: Path, schema: int) -> dict[str, Any]:
     try:
-        counted: dict[str, Any] = json.loads(file.read_text())
+        written: dict[str, Any] = json.loads(file.read_text())
     except ValueError as error:
-        raise LabError(f"the plugin's counts.json is no JSON: {error}") from error
-    if counted.get("schema") != SCHEMA:
+        raise LabError(f"the plugin's {file.name} is no JSON: {error}") from error
+    if written.get("schema") != schema:
         raise LabError(
-            f"the plugin's counts.json has schema {counted.get('schema')}, expected {SCHEMA}",
+            f"the plugin's {file.name} has schema {written.get('schema')}, expected {schema}",
             "build the plugin and the runner from one tree",
         )
-    return counted
+    return written
 
 
 def totals(region: dict[str, Any]) -> dict[str, int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from .hand_over import LINE_BYTES
 from .keys import Matrix
-from .machine import Machine, Node
+from .machine import LINE_BYTES, Machine, Node
 
 WIDTH = 88
 
@@ -16,7 +15,7 @@ def _size(mib: float) -> str:
 
 
 def cache_size(kib: float) -> str:
-    return f"{kib / 1024:g} MiB" if kib >= 1024 else f"{kib:g} KiB"
+    return f"{kib / 1024:.4g} MiB" if kib >= 1024 else f"{kib:.4g} KiB"
 
 
 def node_lines(machine: Machine, node: Node) -> list[str]:
@@ -92,11 +91,12 @@ def out_of_reach(machine: Machine) -> list[str]:
 def scaled_down(machine: Machine) -> list[str]:
     """Where the virtual machine has less than the real one."""
     result = []
-    cores = machine.cpu_count // machine.threads_per_core
-    if machine.full.get("cores", cores) != cores:
-        result.append(
-            f"{cores} cores of {machine.full['cores']:g}; bandwidth and caches of a node are whole"
-        )
+    if machine.balance != 1:
+        result += [
+            f"{machine.core_count} cores of {machine.full['cores']:g}; in balance with them, as shown "
+            f"above, {1 / machine.balance:.3g} times smaller",
+            "  than the real machine's: bandwidths of memory and links, and last-level caches",
+        ]
     if "memory_gib" in machine.full:
         result.append(
             f"{_size(machine.memory_mib)} of memory of {machine.full['memory_gib']:g} GiB"

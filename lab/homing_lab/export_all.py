@@ -1,16 +1,20 @@
-"""python -m homing_lab.export_all FOLDER: every machine as hwloc's XML, without typer."""
+"""python -m homing_lab.export_all XML JSON: every machine as hwloc's XML and as the plugin reads it,
+in two folders, without typer."""
 
 import sys
 from pathlib import Path
 
-from . import hwloc_xml, machine_file
+from . import hand_over, hwloc_xml, machine_file
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    xml, json = map(Path, sys.argv[1:3])
+    for folder in (xml, json):
+        folder.mkdir(parents=True, exist_ok=True)
     for name in machine_file.names():
-        (folder / f"{name}.xml").write_text(hwloc_xml.export(machine_file.load(name)))
+        machine = machine_file.load(name)
+        (xml / f"{name}.xml").write_text(hwloc_xml.export(machine))
+        hand_over.write(machine, json / f"{name}.json")
 
 
 main()

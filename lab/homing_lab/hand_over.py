@@ -7,16 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from .machine import Machine
-
-LINE_BYTES = 64
-
-
-def scaled_kib(machine: Machine, size_kib: int, ways: int) -> float:
-    """A cache's size after --cache-scale: still whole sets, at least one."""
-    sets = max(1, round(size_kib * 1024 / machine.cache_scale / (LINE_BYTES * ways)))
-    kib = sets * LINE_BYTES * ways / 1024
-    return int(kib) if kib == int(kib) else kib
+from .machine import LINE_BYTES, Machine
+from .machine_file import whole_sets
 
 
 def directed_links(machine: Machine) -> list[dict[str, Any]]:
@@ -89,7 +81,7 @@ def _along(links: list[dict[str, Any]], numbers: list[int], start: int) -> list[
 def machine_json(machine: Machine) -> dict[str, Any]:
     def cache(which: Any) -> dict[str, Any]:
         return {
-            "size_kib": scaled_kib(machine, which.size_kib, which.ways),
+            "size_kib": whole_sets(which, 1 / machine.cache_scale),
             "ways": which.ways,
             "latency_ns": which.latency_ns,
         }

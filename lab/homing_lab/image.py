@@ -15,7 +15,7 @@ from .errors import LabError
 from .pack import MERGED, Entry, Pack
 from .paths import binary, needed
 
-FORMAT = "1"  # changes with what base_entries() or write() do
+FORMAT = "2"  # changes with what base_entries() or write() do
 FOLDER, FILE, LINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 CONSOLE = (5, 1)
 
@@ -78,7 +78,8 @@ def build(pack: Pack) -> Path:
             content = (
                 _hash(entry.source) if entry.source else hashlib.sha256(entry.content).hexdigest()
             )
-            total.update(f"{guest}\0{entry.mode:o}\0{entry.link}\0{content}\n".encode())
+            facts = f"{entry.mode:o}\0{entry.modified_s}\0{entry.link}"
+            total.update(f"{guest}\0{facts}\0{content}\n".encode("utf-8", "surrogateescape"))
         name = f"image-{total.hexdigest()[:32]}"
         return cache.find(name) or cache.store(name, lambda file: _write(file, pack.entries))
     except OSError as error:
@@ -89,11 +90,13 @@ def _write(file: BinaryIO, entries: dict[str, Entry]) -> None:
     made: set[str] = set()
     number = 0
 
-    def record(name: str, mode: int, size: int, device: tuple[int, int] = (0, 0)) -> None:
+    def record(
+        name: str, mode: int, size: int, device: tuple[int, int] = (0, 0), modified_s: int = 0
+    ) -> None:
         nonlocal number
         number += 1
-        encoded = name.lstrip("/").encode() + b"\0"
-        fields = (number, mode, 0, 0, 1, 0, size, 0, 0, *device, len(encoded), 0)
+        encoded = name.lstrip("/").encode("utf-8", "surrogateescape") + b"\0"
+        fields = (number, mode, 0, 0, 1, modified_s, size, 0, 0, *device, len(encoded), 0)
         file.write(b"070701" + b"".join(b"%08x" % value for value in fields) + encoded)
         pad()
 
@@ -121,9 +124,9 @@ def _write(file: BinaryIO, entries: dict[str, Entry]) -> None:
             continue
         folder(os.path.dirname(guest))
         content = (
-            entry.source.read_bytes() if entry.source else entry.link.encode() or entry.content
+            entry.source.read_bytes() if entry.source else os.fsencode(entry.link) or entry.content
         )
-        record(guest, entry.mode, len(content))
+        record(guest, entry.mode, len(content), modified_s=entry.modified_s)
         file.write(content)
         pad()
     record("TRAILER!!!", 0, 0)

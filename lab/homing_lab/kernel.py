@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import tarfile
-import tempfile
 from io import BytesIO
 from pathlib import Path
 
 from .cache import store
 from .errors import LabError
 from .paths import cache_folder
+from .scratch import Scratch
 
 PACKAGE = "linux-image-cloud-amd64"
 HINT = f"HOMING_LAB_KERNEL=FILE names one of your own; otherwise apt downloads Debian's {PACKAGE}"
@@ -64,11 +64,10 @@ def kernel(say: object) -> Path:
         return kept[-1]
     name = _package()
     say(f"downloading {name} (about 27 MB, once)")  # type: ignore[operator]
-    with tempfile.TemporaryDirectory(prefix="homing-lab-") as folder:
-        os.chmod(folder, 0o755)
-        _output(
-            "apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", name, folder=Path(folder)
-        )
-        content = _unpack(next(Path(folder).glob("*.deb")))
+    with Scratch() as scratch:
+        folder = scratch.folder
+        folder.chmod(0o755)
+        _output("apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", name, folder=folder)
+        content = _unpack(next(folder.glob("*.deb")))
     version = name.removeprefix("linux-image-")
     return store(f"kernel-{version}", lambda file: file.write(content))

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from .keys import Matrix
 
+LINE_BYTES = 64
+
 
 @dataclass
 class Node:
@@ -20,7 +22,7 @@ class Node:
 
 @dataclass
 class Cache:
-    size_kib: int
+    size_kib: float
     ways: int
     latency_ns: float
 
@@ -37,6 +39,8 @@ class Link:
 
 @dataclass
 class Machine:
+    """Bandwidths and shared caches are in balance with the virtual machine's cores; see `balance`."""
+
     name: str
     title: str
     source: str
@@ -56,13 +60,23 @@ class Machine:
     routes: dict[tuple[int, int], list[int]]
     sources: dict[str, str]
     assumed: dict[str, str]
-    full: dict[str, float] = field(default_factory=dict)
+    full: dict[str, float] = field(default_factory=dict)  # of the real machine
     cache_scale: float = 1
     core: dict[str, float] = field(default_factory=dict)  # core.FIGURES
 
     @property
     def cpu_count(self) -> int:
         return sum(node.cpus for node in self.nodes)
+
+    @property
+    def core_count(self) -> int:
+        return self.cpu_count // self.threads_per_core
+
+    @property
+    def balance(self) -> float:
+        """The share of the real machine's cores that are here: what cores have in common is as
+        much smaller, so that what they saturate there they saturate here."""
+        return min(1, self.core_count / self.full.get("cores", self.core_count))
 
     @property
     def memory_nodes(self) -> list[Node]:

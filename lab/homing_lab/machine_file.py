@@ -9,10 +9,15 @@ from pathlib import Path
 from . import core
 from .errors import LabError, UsageError
 from .keys import MachineFileError, Matrix, Table
-from .machine import Cache, Link, Machine, Node
+from .machine import LINE_BYTES, Cache, Link, Machine, Node
 from .paths import machine_folders
 
 CPUS_MAX = 255  # what QEMU's PC takes without an interrupt remapper
+# What the model takes: lab/plugin/machine.hpp. A test compares them.
+NODES_MAX = 64
+CORES_MAX = 64
+SHARED_CACHES_MAX = 32
+WAYS_MAX = 64
 
 
 def names() -> list[str]:
@@ -95,7 +100,33 @@ def read(top: Table, path: Path) -> Machine:
             top.file, "name", f"the name of the file, '{path.stem}'", machine.name
         )
     _check(machine, top)
+    _balance(machine)
     return machine
+
+
+def _balance(machine: Machine) -> None:
+    """Scales what the file says of the real machine's memory, links and shared caches."""
+    share = machine.balance
+    if share == 1:
+        return
+
+    def gbs(whole: float) -> float:
+        return float(f"{whole * share:.4g}")
+
+    for node in machine.nodes:
+        node.bandwidth_gbs = gbs(node.bandwidth_gbs)
+    for link in machine.links:
+        link.gbs = gbs(link.gbs)
+    if machine.pair_gbs:
+        machine.pair_gbs = [[gbs(whole) for whole in row] for row in machine.pair_gbs]
+    machine.shared.size_kib = whole_sets(machine.shared, share)
+
+
+def whole_sets(cache: Cache, share: float) -> float:
+    """KiB of a part of a cache: as many whole sets, at least one."""
+    sets = max(1, round(cache.size_kib * share * 1024 / (LINE_BYTES * cache.ways)))
+    kib = sets * LINE_BYTES * cache.ways / 1024
+    return int(kib) if kib == int(kib) else kib
 
 
 def _close(table: Table, sources: dict[str, str]) -> None:
@@ -128,7 +159,7 @@ def _nodes(top: Table, sources: dict[str, str]) -> list[Node]:
 def _cache(table: Table, sources: dict[str, str]) -> Cache:
     cache = Cache(
         table.whole("size_kib", 1, 1 << 22),
-        table.whole("ways", 1, 1024),
+        table.whole("ways", 1, WAYS_MAX),
         table.number("latency_ns", 0, 1e4),
     )
     if cache.size_kib * 1024 % (64 * cache.ways):
@@ -201,10 +232,14 @@ def _check(machine: Machine, top: Table) -> None:
         raise MachineFileError(
             top.file, "node", "at least one node with memory and one with CPUs", "none"
         )
-    if machine.cpu_count > CPUS_MAX:
-        raise MachineFileError(
-            top.file, "node", f"at most {CPUS_MAX} CPUs in all", machine.cpu_count
-        )
+    for what, found, most in (
+        ("nodes", len(machine.nodes), NODES_MAX),
+        ("CPUs", machine.cpu_count, CPUS_MAX),
+        ("cores", machine.core_count, CORES_MAX),
+        ("shared caches", len(machine.l3_nodes), SHARED_CACHES_MAX),
+    ):
+        if found > most:
+            raise MachineFileError(top.file, "node", f"at most {most} {what} in all", found)
     for node in machine.nodes:
         if not node.cpus and not node.memory_mib:
             raise MachineFileError(

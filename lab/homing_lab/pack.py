@@ -7,15 +7,19 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import python
 from .errors import LabError, UsageError
 
 MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr, as Debian has them
 X86_64 = 62
 # Loaded by name at run time, where glibc needs them (pthread_exit, name services).
 BY_NAME = ("libgcc_s.so.1",)
+PROGRAMS_OF_ONE_LDD = 64
+NOTES_MAX = 5
 
 
 def guest_path(path: str) -> str:
@@ -34,51 +38,122 @@ class Entry:
     source: Path | None = None
     content: bytes = b""
     link: str = ""
+    modified_s: int = 0  # Python goes by it
+
+
+@dataclass
+class Binary:
+    """A program or library whose own libraries are still to be found. `vital`: needed to start."""
+
+    path: Path
+    vital: bool
 
 
 class Pack:
-    """Collects entries by their guest path. `environment` is the program's: ldd must see it too."""
+    """Collects entries by their guest path. `environment` is the program's: ldd must see it too.
+
+    What cannot run in the guest is an error of a program that is to run, and else only a note: a
+    folder may hold data that looks like programs of other machines."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.entries: dict[str, Entry] = {}
-        self._environment = environment
+        self.environment = environment
+        self.notes: list[str] = []
         self._seen: set[str] = set()
+        self._binaries: list[Binary] = []
+        self._pythons: dict[str, python.Python] = {}
 
     def add(self, guest: str, entry: Entry) -> None:
         self.entries.setdefault(guest_path(guest), entry)
 
+    def has(self, guest: str) -> bool:
+        return guest_path(guest) in self.entries
+
     def add_file(self, source: Path, guest: str) -> None:
         """A file or a whole folder; programs and libraries bring what they need."""
         if source.is_dir():
-            for child in sorted(source.rglob("*")):
-                if child.is_file():
-                    self._add_one(child, f"{guest}/{child.relative_to(source)}")
-            self.add(f"{guest}/.", Entry(0o040755))
-            return
-        if not source.is_file():
+            self.add_folder(source, guest)
+        elif source.is_file():
+            self._add_one(source, guest, vital=False)
+        else:
             raise UsageError(
                 f"there is no file {source}"
                 if not source.exists()
                 else f"{source} is no regular file"
             )
-        self._add_one(source, guest)
+        self._find_libraries()
 
-    def _add_one(self, source: Path, guest: str) -> None:
+    def add_folder(self, source: Path, guest: str, leave: re.Pattern[str] | None = None) -> None:
+        """All of a folder, but for what `leave` matches. Links that stay inside stay links."""
+        top = source.resolve()
+        self._walk(source, guest, top, leave, {top})
+        self._find_libraries()
+
+    def _walk(
+        self,
+        source: Path,
+        guest: str,
+        top: Path,
+        leave: re.Pattern[str] | None,
+        above: set[Path],
+    ) -> None:
+        self.add(guest, Entry(0o040755))
+        try:
+            children = sorted(source.iterdir())
+        except OSError as error:
+            self._note(f"can't read {source}: {error.strerror}")
+            return
+        for child in children:
+            place = f"{guest}/{child.name}"
+            if leave and leave.search(child.name):
+                continue
+            target = child.resolve()
+            if child.is_symlink() and target.is_relative_to(top):
+                text = os.readlink(child)
+                if not os.path.isabs(text) and target.exists():
+                    self.add(place, Entry(0o120777, link=text))
+                    continue
+            if child.is_dir():
+                if target not in above:
+                    self._walk(child, place, top, leave, above | {target})
+            elif child.is_file():
+                try:
+                    # What is in a library is loaded, not started.
+                    self._add_one(child, place, vital=False, started=leave is None)
+                except LabError as error:
+                    self._note(str(error))
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text.splitlines()[0])
+
+    def notes_told(self) -> Iterator[str]:
+        yield from self.notes[:NOTES_MAX]
+        if len(self.notes) > NOTES_MAX:
+            yield f"and {len(self.notes) - NOTES_MAX} more files that may not load there"
+
+    def _add_one(self, source: Path, guest: str, vital: bool, started: bool = True) -> None:
         try:
             with source.open("rb") as file:
                 head = file.read(256)
-            # Readable by whoever runs the program there; who owns it here has no meaning there.
-            mode = 0o100755 if source.stat().st_mode & 0o111 else 0o100644
+            facts = source.stat()
         except OSError as error:
             raise LabError(f"can't read {source}: {error.strerror}") from error
-        self.add(guest, Entry(mode, source))
+        # Readable by whoever runs the program there; who owns it here has no meaning there.
+        mode = 0o100755 if facts.st_mode & 0o111 else 0o100644
+        modified_s = int(facts.st_mtime) if source.suffix == ".py" else 0
+        self.add(guest, Entry(mode, source, modified_s=modified_s))
         if str(source) in self._seen:
             return
         self._seen.add(str(source))
         if head.startswith(b"\x7fELF"):
-            self._add_libraries(source, head)
-        elif head.startswith(b"#!") and mode & 0o111:
-            self._add_interpreter(source, head)
+            self._add_binary(source, head, vital)
+        elif head.startswith(b"#!") and mode & 0o111 and started:
+            try:
+                self._add_interpreter(source, head)
+            except LabError as error:
+                if vital:
+                    raise
+                self._note(str(error))
 
     def _add_interpreter(self, script: Path, head: bytes) -> None:
         words = head[2:].split(b"\n", 1)[0].decode(errors="replace").split()
@@ -86,33 +161,54 @@ class Pack:
             return
         if not Path(words[0]).is_file():
             raise LabError(f"{script}: its interpreter {words[0]} is not there", code=126)
-        self._add_one(Path(words[0]), words[0])
+        self._add_one(Path(words[0]), words[0], vital=True)
+        interpreter = words[0]
         if Path(words[0]).name == "env":
             names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-            if names:
-                self.add_program(names[0])
+            if not names:
+                return
+            interpreter = names[0]
+            self.add_program(interpreter)
+        if python.is_python(interpreter):
+            self.add_python(interpreter, [str(script)])
 
-    def _add_libraries(self, program: Path, head: bytes) -> None:
+    def _add_binary(self, program: Path, head: bytes, vital: bool) -> None:
         machine = struct.unpack_from("<H", head, 18)[0] if head[5] == 1 else 0
-        if head[4] != 2 or machine != X86_64:
-            raise LabError(
-                f"{program} is no x86-64 program; the guest is an x86-64 machine", code=126
-            )
-        missing = []
-        for line in self._ldd(program).splitlines():
-            name, arrow, rest = line.strip().partition(" => ")
-            if arrow and rest.startswith("not found"):
-                missing.append(name)
-                continue
-            match = re.match(r"(/[^\s]+)", rest if arrow else name)
-            if match and Path(match[1]).is_file():
-                self._add_library(Path(match[1]))
-        if missing:
-            raise LabError(
-                f"{program}: these libraries are not found: {', '.join(missing)}",
-                "LD_LIBRARY_PATH can name their folder, or --tbb=homing|stock for libtbb.so.12",
-                code=126,
-            )
+        if head[4] == 2 and machine == X86_64:
+            self._binaries.append(Binary(program, vital))
+        else:
+            what = f"{program} is no x86-64 program; the guest is an x86-64 machine"
+            if vital:
+                raise LabError(what, code=126)
+            self._note(what)
+
+    def _find_libraries(self) -> None:
+        """Of all that were added since."""
+        while self._binaries:
+            some = self._binaries[:PROGRAMS_OF_ONE_LDD]
+            del self._binaries[:PROGRAMS_OF_ONE_LDD]
+            for binary, lines in zip(some, self._ldd(some)):
+                missing = []
+                for line in lines:
+                    name, arrow, rest = line.strip().partition(" => ")
+                    if arrow and rest.startswith("not found"):
+                        missing.append(name)
+                        continue
+                    match = re.match(r"(/[^\s]+)", rest if arrow else name)
+                    if match and Path(match[1]).is_file():
+                        self._add_library(Path(match[1]))
+                if missing:
+                    self._without_libraries(binary, missing)
+
+    def _without_libraries(self, binary: Binary, missing: list[str]) -> None:
+        error = LabError(
+            f"{binary.path}: these libraries are not found: {', '.join(missing)}",
+            "LD_LIBRARY_PATH can name their folder, or --tbb=homing|stock for libtbb.so.12",
+            code=126,
+        )
+        if binary.vital:
+            raise error
+        self._note(str(error))
 
     def _add_library(self, path: Path) -> None:
         self.add(str(path), Entry(0o100755, path))
@@ -121,35 +217,65 @@ class Pack:
                 if (path.parent / name).is_file():
                     self.add(str(path.parent / name), Entry(0o100755, path.parent / name))
 
-    def _ldd(self, program: Path) -> str:
+    def _ldd(self, programs: list[Binary]) -> list[list[str]]:
+        """What it says of each; nothing of static ones."""
+        paths = [str(binary.path) for binary in programs]
         try:
             done = subprocess.run(
-                ["ldd", str(program)],
-                env=self._environment | {"LC_ALL": "C"},
+                ["ldd", *paths],
+                env=self.environment | {"LC_ALL": "C"},
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=600,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise LabError(f"can't ask ldd what {program} needs: {error}") from error
-        if done.returncode and "not a dynamic executable" in done.stderr + done.stdout:
-            return ""  # static
-        if done.returncode:
-            raise LabError(f"ldd {program}: {(done.stderr or done.stdout).strip()}")
-        return done.stdout
+            raise LabError(f"can't ask ldd what {paths[0]} needs: {error}") from error
+        if len(paths) == 1:
+            static = "not a dynamic executable" in done.stderr + done.stdout
+            if done.returncode and not static:
+                what = f"ldd {paths[0]}: {(done.stderr or done.stdout).strip()}"
+                if programs[0].vital:
+                    raise LabError(what)
+                self._note(what)
+            return [[] if done.returncode else done.stdout.splitlines()]
+        result: dict[str, list[str]] = {path: [] for path in paths}
+        lines: list[str] = []
+        for line in done.stdout.splitlines():
+            if line.endswith(":") and line[:-1] in result:
+                lines = result[line[:-1]]
+            else:
+                lines.append(line)
+        return [result[path] for path in paths]
 
-    def add_program(self, word: str) -> None:
+    def add_program(self, word: str) -> Path:
         """A program as a shell finds it, at the same path as here."""
-        found = shutil.which(word, path=self._environment.get("PATH", os.defpath))
+        found = shutil.which(word, path=self.environment.get("PATH", os.defpath))
         if found is None:
             if "/" in word and os.path.exists(word):
                 raise LabError(f"{word} is not executable", code=126)
             raise LabError(
                 f"there is no program {word}" + ("" if "/" in word else " on PATH"), code=127
             )
-        self.add_file(Path(found), os.path.abspath(found))
+        if python.is_python(word) and python.is_shim(Path(found)):
+            # A version manager's script, which chooses one of several: here it has done so.
+            real = self.python_of(word).executable
+            self.add(os.path.abspath(found), Entry(0o120777, link=real))
+            found = real
+        self._add_one(Path(found), os.path.abspath(found), vital=True)
+        self._find_libraries()
+        return Path(found)
+
+    def python_of(self, word: str) -> python.Python:
+        if word not in self._pythons:
+            self._pythons[word] = python.ask(word, self.environment)
+        return self._pythons[word]
+
+    def add_python(self, word: str, arguments: list[str]) -> None:
+        """What an interpreter, started with these arguments, will load."""
+        python.add(self, self.python_of(word), arguments)
+        self._find_libraries()
 
     def add_preloaded(self) -> None:
-        for word in re.split(r"[ :]+", self._environment.get("LD_PRELOAD", "")):
+        for word in re.split(r"[ :]+", self.environment.get("LD_PRELOAD", "")):
             if word and "/" in word:
                 self.add_file(Path(word), os.path.abspath(word))

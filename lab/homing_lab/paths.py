@@ -12,12 +12,19 @@ ROOT = PACKAGE.parent  # .../lab of the source tree, or lib/homing/lab where ins
 
 
 def _places() -> list[Path]:
-    """Folders with binaries, the first wins: HOMING_LAB_BUILD, beside us, builds of the tree."""
+    """Folders with binaries, the first wins: beside us, builds of the tree; HOMING_LAB_BUILD alone
+    if it is given, so that nobody gets the parts of two builds."""
     given = os.environ.get("HOMING_LAB_BUILD")
-    places = [Path(given) / "lab"] if given else []
-    places.append(ROOT)
-    places += sorted(ROOT.parent.glob("build/*/lab"), key=lambda p: (p.parent.name != "release", p))
-    return places
+    if given:
+        if not (Path(given) / "lab").is_dir():
+            raise LabError(
+                f"HOMING_LAB_BUILD={given}: there is no folder {Path(given) / 'lab'}",
+                "expected a build folder of Homing, with the lab built: "
+                "scripts/build release homing_lab_init homing_lab",
+            )
+        return [Path(given) / "lab"]
+    builds = ROOT.parent.glob("build/*/lab")
+    return [ROOT, *sorted(builds, key=lambda p: (p.parent.name != "release", p))]
 
 
 def machine_folders() -> list[Path]:

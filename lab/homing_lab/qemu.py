@@ -8,15 +8,18 @@ from collections import Counter
 from pathlib import Path
 
 from .errors import LabError
-from .guest import CLOCK_BYTES, SLOT_BYTES, SLOTS
+from .guest import CLOCK_BYTES, WINDOW_BYTES
 from .machine import Machine
 
 PROGRAM = "qemu-system-x86_64"
 # Quiet but for errors; a panic ends the machine. The host may be slow: no watchdog, and no check of
-# the timer at boot, which panics if it ticks late.
+# the timer at boot, which panics if it ticks late. For a quick boot: no CPU measures how long a loop
+# takes (only short pauses in drivers go by it), and nobody waits for a quiet period of all CPUs
+# (until the program starts: the guest's first program switches that off).
 KERNEL_WORDS = (
     "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog tsc=reliable "
-    "no_timer_check rcupdate.rcu_cpu_stall_suppress=1 random.trust_cpu=on audit=0 apparmor=0"
+    "no_timer_check lpj=10000000 rcupdate.rcu_expedited=1 rcupdate.rcu_cpu_stall_suppress=1 "
+    "random.trust_cpu=on audit=0 apparmor=0"
 )
 
 
@@ -125,7 +128,7 @@ def command(
         "-serial",
         "chardev:channel",
     ]
-    shared = {"window": SLOTS * SLOT_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
+    shared = {"window": WINDOW_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
     for name, size in shared.items():
         words += [
             "-object",

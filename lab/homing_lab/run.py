@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, image, kernel, machine_file, qemu, record
+from . import counts, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
 from .boot import HungAtBoot
 from .boot import Machine as Booted
+from .endings import told
 from .errors import LabError, UsageError
 from .guest import CLOCK_BYTES, Request
 from .machine import Machine
@@ -25,6 +26,8 @@ from .session import Outcome, Session, Streams
 PLUGIN = "homing_lab_plugin.so"
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
+NAMES = "homing-lab-names.so"
+GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
 # run into the breakpoint that marks the patch, for ever. One boot of 100 or so hangs so.
 BOOTS_MAX = 4
@@ -58,6 +61,8 @@ class Options:
     pack_words: bool = True
     virtual_clock: bool = False
     quantum: int = QUANTUM_CYCLES
+    hot: bool = False
+    learn: bool = False
 
 
 @dataclass
@@ -70,6 +75,7 @@ class Report:
     image: Path
     packed_s: float
     virtual_clock: bool
+    hot: dict[str, Any] | None = None  # lines that CPUs take from each other, with their names
 
 
 def tell(text: str) -> None:
@@ -133,15 +139,36 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    _add_pythons(pack, options)
+    if options.learn:
+        _add_learnt(pack, options)
     if options.virtual_clock:
         pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
             tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
+    if options.hot:
+        pack.add_file(needed(NAMES, "homing_lab_init"), GUEST_NAMES)
     if options.user not in ("root", "nobody") and not options.user.isdigit():
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def _add_pythons(pack: Pack, options: Options) -> None:
+    """Interpreters anywhere in the command-line: behind numactl, too."""
+    for place, word in enumerate(options.words if options.pack_words else options.words[:1]):
+        if python.is_python(word) and (place == 0 or shutil.which(word)):
+            pack.add_python(word, options.words[place + 1 :])
+
+
+def _add_learnt(pack: Pack, options: Options) -> None:
+    tell(f"{options.words[0]} runs here first, for the files that it opens (--learn)")
+    files, status = learn.learn(options.words, pack.environment)
+    for file in files:
+        pack.add_file(file, str(file))
+    if status:
+        tell(f"it ended here with status {status}: it may open more there than it did here")
 
 
 def is_static(pack: Pack, word: str) -> bool:
@@ -155,10 +182,11 @@ def is_static(pack: Pack, word: str) -> bool:
     return head.startswith(b"\x7fELF") and b"ld-linux" not in head
 
 
-def with_clock(environment: dict[str, str]) -> dict[str, str]:
-    """The program's environment, with the clock before what else it preloads."""
+def with_preloads(options: Options, environment: dict[str, str]) -> dict[str, str]:
+    """The program's environment, with the lab's libraries before what else it preloads."""
+    ours = [GUEST_CLOCK] * options.virtual_clock + [GUEST_NAMES] * options.hot
     before = environment.get("LD_PRELOAD", "")
-    return environment | {"LD_PRELOAD": f"{GUEST_CLOCK}:{before}" if before else GUEST_CLOCK}
+    return environment | ({"LD_PRELOAD": ":".join(ours + [before] * bool(before))} if ours else {})
 
 
 def _add_word(pack: Pack, word: str) -> None:
@@ -213,16 +241,21 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             "--virtual-clock needs the plugin, whose time it is",
             "run: without --no-count; shell: with --count",
         )
+    if options.hot and not options.count:
+        raise UsageError("--hot needs the plugin, which sees the lines", "run without --no-count")
     machine = load_machine(options)
     environment = environment_of(options)
     uid, gid, home = _user(options.user)
     kernel_file = kernel.kernel(tell)
     qemu.program()
-    image_file = image.build(make_pack(options, environment))
+    pack = make_pack(options, environment)
+    for note in pack.notes_told():
+        tell(note)
+    image_file = image.build(pack)
     _check_memory(machine, image_file)
     plugin = binary(PLUGIN) if options.count else None
     if options.count and plugin is None:
-        if options.virtual_clock:
+        if options.virtual_clock or options.hot:
             needed(PLUGIN, "homing_lab")
         tell(f"no {PLUGIN} here, so nothing is counted (--no-count says so beforehand)")
     if options.results:
@@ -244,6 +277,8 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             with (folder / "clock").open("wb") as file:
                 file.truncate(CLOCK_BYTES)
             argument += f",clock={folder / 'clock'}"
+        if options.hot:
+            argument += f",hot={folder / 'hot.json'}"
         return qemu.command(
             machine,
             kernel_file,
@@ -257,7 +292,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
 
     request = Request(
         words=options.words or ["/bin/sh"],
-        environment=with_clock(environment) if options.virtual_clock else environment,
+        environment=with_preloads(options, environment),
         folder=os.getcwd(),
         user=uid,
         group=gid,
@@ -283,6 +318,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                     outcome = session.run()
                 finally:
                     counted = counts.collect(booted.folder / "counts.json", options.results)
+                    raw = hot.read(booted.folder / "hot.json")
             break
         except HungAtBoot:
             hung = f"the guest's kernel hung while it booted ({boot_cpu_s_max:.0f} s of CPU time)"
@@ -291,7 +327,8 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             tell(f"{hung}, as QEMU's emulation makes it now and then: booting again")
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
-    return Report(machine, outcome, counted, image_file, packed_s, options.virtual_clock)
+    told = hot.named(raw, pack, options.results) if raw else None
+    return Report(machine, outcome, counted, image_file, packed_s, options.virtual_clock, told)
 
 
 def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
@@ -308,6 +345,10 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
             f"can't start {options.words[0] if options.words else 'the shell'} in the guest: "
             f"{os.strerror(outcome.start_error)}"
         )
+    else:
+        program = options.words[0] if options.words else "the shell"
+        if end := told(program, outcome.code, outcome.signal):
+            tell(end)
     if outcome.memory_kills:
         tell(
             f"the guest's memory was full ({machine.memory_mib} MiB): its kernel killed "

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from .boot import HungAtBoot, Machine
 from .errors import LabError
-from .guest import BrokenChannel, Request
+from .guest import VERSION, BrokenChannel, Request
 from .output import opener
 
 
@@ -147,6 +147,11 @@ class Session:
         outcome = self._outcome
         if kind == "H":
             outcome.boot_s = time.monotonic() - self._began
+            if payload.decode(errors="replace") != VERSION:
+                raise LabError(
+                    "the guest's first program and this command are of different builds",
+                    "scripts/build release homing_lab_init homing_lab",
+                )
             for name, content in self._request.frames():
                 self._machine.channel.send(name, content)
         elif kind == "S":

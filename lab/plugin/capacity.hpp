@@ -2,10 +2,10 @@
 ///
 /// Time is cut into slices of 512 cycles. A transfer takes its occupancy out of the slice of its own time, or of the
 /// first later one that has room, so that requests may come in any order of virtual time: a CPU that is behind the
-/// others finds the room that they left. Who finds room starts at once: there is no queue below saturation. (To start
-/// when the work before it in the slice is done looks better, but leaves a twentieth unused as CPUs come one after
-/// the other.)
-/// Threads: reserve() from any.
+/// others finds the room that they left. Who finds room starts at once; what load adds to a latency below saturation is
+/// loaded_latency.hpp's, by load(). (To start when the work before it in the slice is done looks better, but leaves a
+/// twentieth unused as CPUs come one after the other.)
+/// Threads: reserve() and load() from any.
 /// Errors:  none. Who is more than `slices` behind the newest finds no record and never waits.
 #pragma once
 
@@ -23,8 +23,27 @@ class capacity {
   static constexpr ticks slice_ticks = 512 * ticks_per_cycle;
   static constexpr std::uint64_t slices = 16384;
 
+  /// load() looks at `load_slices` slices that ended `lag_slices` ago: nearer ones still fill up, with what CPUs that
+  /// are a little behind have to ask.
+  static constexpr std::uint64_t load_slices = 8, lag_slices = 2;
+
   /// How long one line occupies it.
   explicit capacity(ticks a_line) : line_(a_line) {}
+
+  [[nodiscard]] ticks a_line() const noexcept { return line_; }
+
+  /// The share of its time, of the last few thousand cycles before `now`, in which it was occupied: 0 to 1.
+  [[nodiscard]] double load(ticks now) const noexcept {
+    const std::uint64_t slice = now / slice_ticks;
+    if (slice < load_slices + lag_slices) return 0;
+    ticks used = 0;
+    for (std::uint64_t i = slice - lag_slices - load_slices; i != slice - lag_slices; ++i) {
+      // Relaxed: a recent value will do, and a slice is one word.
+      const std::uint64_t word = used_[i % slices].load(std::memory_order_relaxed);
+      if (word >> used_bits == i) used += std::min(word & used_mask, slice_ticks);
+    }
+    return static_cast<double>(used) / static_cast<double>(load_slices * slice_ticks);
+  }
 
   /// Takes room for one line at `now` or later. Returns when the transfer starts.
   ticks reserve(ticks now) noexcept {

@@ -87,6 +87,8 @@ class nearest_lines {
   static constexpr std::uint64_t size = 512;  // 32 KiB
   std::uint64_t lines_[size] = {};
 };
+/// What an access did to its line: nothing that another core could notice, or it took the line from one.
+enum class movement : std::uint8_t { none, between_caches, between_nodes };
 
 struct alignas(64) cpu_state {
   cpu_state(unsigned core_of, unsigned shared_of, unsigned node_of, unsigned overlap, const count_layout& layout,
@@ -116,9 +118,11 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
-  bool timed = true;               // false while an interrupt is served, which takes no virtual time [LM9]
-  std::atomic<bool> aside{false};  // the same for others, who must not wait for a clock that stands still
-  ticks next_check = 0;            // when it has to look where the others are
+  bool timed = true;                // false while an interrupt is served, which takes no virtual time [LM9]
+  std::atomic<bool> aside{false};   // the same for others, who must not wait for a clock that stands still
+  ticks next_check = 0;             // when it has to look where the others are
+  bool watched = false;             // somebody asks for `moved`
+  movement moved = movement::none;  // of the last access, if that was not from the private cache
   miss_window window;
   stream_detector streams;
   pipeline board;

@@ -202,7 +202,8 @@ code_block::code_block(std::uint64_t address, std::string code, std::vector<std:
   std::span<const std::uint8_t> left{reinterpret_cast<const std::uint8_t*>(code_.data()), code_.size()};
   for (const std::uint8_t size : sizes_) {
     const auto instruction = left.first(size);
-    places_.push_back({this, static_cast<unsigned>(places_.size()), mark_of(instruction).value_or(0)});
+    places_.push_back({this, static_cast<std::uint16_t>(places_.size()),
+                       static_cast<std::uint16_t>(code_.size() - left.size()), mark_of(instruction).value_or(0)});
     ends_in_call_ = is_system_call(instruction);
     left = left.subspan(size);
   }

@@ -27,9 +27,11 @@ class code_block;
 
 /// An instruction: its block, and which it is there.
 struct code_place {
+  [[nodiscard]] std::uint64_t address() const noexcept;
+
   code_block* block;
-  unsigned index;
-  unsigned mark;  // the operation of a mark, 0 for other instructions
+  std::uint16_t index, offset;  // offset: in bytes from the block's beginning
+  unsigned mark;                // the operation of a mark, 0 for other instructions
 };
 
 class code_block {
@@ -60,6 +62,8 @@ class code_block {
   std::vector<micro_op> operations_;
   std::atomic<const micro_op*> ready_{nullptr};
 };
+
+inline std::uint64_t code_place::address() const noexcept { return block->address() + offset; }
 
 class code_store {
  public:

@@ -16,7 +16,7 @@ namespace homing::lab::model {
 [[nodiscard]] inline std::optional<unsigned> mark_of(std::span<const std::uint8_t> code) {
   if (code.size() != 7 || code[0] != 0x0f || code[1] != 0xb6 || code[2] != 0x80) return std::nullopt;
   if (code[4] != 0x48 || code[5] != 0x4f || code[6] != 0x1a) return std::nullopt;
-  if (code[3] < HOMING_LAB_LETTER || code[3] > HOMING_LAB_CLOCK) return std::nullopt;
+  if (code[3] < HOMING_LAB_LETTER || code[3] > HOMING_LAB_NOTE) return std::nullopt;
   return code[3];
 }
 

@@ -1,7 +1,10 @@
 #include "memory_system.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <mutex>
+
+#include "loaded_latency.hpp"
 
 namespace homing::lab::model {
 namespace {
@@ -109,6 +112,7 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
   {
     line_entry& e = directory_.at(line);
     const std::lock_guard guard(e.lock);
+    if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     served = find_server(cpu, e, line, home);
     if (e.owner != 0 && e.owner != cpu.core + 1) e.changes_hands(issued);
     if (!load) {
@@ -118,7 +122,7 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
       from_owner = share_owner(e, line);
     }
     waits = e.ready > cpu.now();
-    done = transfer(cpu, served, home, std::max(issued, e.ready), by) + served.latency;
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     e.cores |= bit(cpu.core);
     const bool alone = e.cores == bit(cpu.core) && (e.shared & ~bit(cpu.shared)) == 0;
     from_shared = shared_[cpu.shared].insert(line, false);
@@ -179,6 +183,7 @@ memory_system::outcome memory_system::upgrade(cpu_state& cpu, std::uint64_t virt
       guard.unlock();
       return miss(cpu, virtual_line, line, kind, by, at);
     }
+    if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     const ticks latency = take_from_others(cpu, e, line);
     if (latency != 0) e.changes_hands(issued);
     done = std::max(issued, e.ready) + latency;
@@ -193,6 +198,29 @@ memory_system::outcome memory_system::upgrade(cpu_state& cpu, std::uint64_t virt
   if (ahead) cpu.counts.add(by, layout_.at(figure::overlapped));
   if (cpu.timed) cpu.window.issue(done);
   return {issued, done, false, ahead, false};
+}
+
+/// A load takes a line from whoever wrote it, a store from all that hold it. What nobody wrote is only copied.
+movement memory_system::movement_of(const cpu_state& cpu, const line_entry& e, std::uint64_t line,
+                                    access_kind kind) const {
+  std::uint64_t cores = e.cores & ~bit(cpu.core), caches = e.shared & ~bit(cpu.shared);
+  if (kind == access_kind::load) {
+    const bool owned = e.owner != 0 && e.owner != cpu.core + 1;
+    if (owned && private_[e.owner - 1U].find(line).dirty()) {
+      cores = bit(e.owner - 1U);
+      caches = 0;
+    } else if (e.dirty != 0 && e.dirty - 1U != cpu.shared) {
+      cores = 0;
+      caches = bit(e.dirty - 1U);
+    } else if (e.dirty == 0) {
+      return movement::none;
+    }
+  }
+  if (cores == 0 && caches == 0) return movement::none;
+  bool far = false;
+  for_bits(cores, [&](unsigned core) { far |= node_of_shared_[shared_of_core_[core]] != cpu.node; });
+  for_bits(caches, [&](unsigned cache) { far |= node_of_shared_[cache] != cpu.node; });
+  return far ? movement::between_nodes : movement::between_caches;
 }
 
 /// [LM1] own last level or a neighbour's private cache; [LM2] who has newer data than memory; then the nearest.
@@ -253,16 +281,35 @@ private_cache::victim memory_system::share_owner(line_entry& e, std::uint64_t li
   return shared_[shared].insert(line, true);
 }
 
-/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it can start.
+/// Takes the room that a line needs on its way: the controller's, the pair's, the links'. Returns when it is there.
 /// [LM4]
-ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by) {
-  if (!cpu.timed) return at;
+ticks memory_system::transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, bool overlapped, who by) {
+  if (!cpu.timed) return at + s.latency;
+  const ticks later = added_by_load(s.latency, load_on_way(cpu, s, home, at, overlapped));
   ticks start = at;
   if (s.from == source::local_dram || s.from == source::remote_dram) {
     start = controllers_[home]->reserve(at);
     if (const auto& pair = pairs_[cpu.node * layout_.nodes() + home]) start = std::max(start, pair->reserve(at));
   }
-  return std::max(start, cross(cpu, cpu.node, s.node, at, by));
+  return std::max(start, cross(cpu, cpu.node, s.node, at, by)) + s.latency + later;
+}
+
+/// The load of what is busiest on a line's way. [LM13]
+double memory_system::load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
+                                  bool overlapped) const {
+  double most = 0;
+  const auto meets = [&](const capacity& part) {
+    // A chain has one line under way and never queues behind itself: what it can ask for at most is not others' load.
+    const double own =
+        overlapped || s.latency == 0 ? 0 : static_cast<double>(part.a_line()) / static_cast<double>(s.latency);
+    most = std::max(most, part.load(at) - own);
+  };
+  if (s.from == source::local_dram || s.from == source::remote_dram) {
+    meets(*controllers_[home]);
+    if (const auto& pair = pairs_[cpu.node * layout_.nodes() + home]) meets(*pair);
+  }
+  for (const unsigned link : routes_[cpu.node][s.node]) meets(links_[link]);
+  return most;
 }
 
 /// Data comes from `from` to `to` over the links by which `to` asked for it.

@@ -2,7 +2,7 @@
 ///
 /// Threads: access() by each CPU's own thread, all at once.
 /// Errors:  none after construction.
-/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM12].
+/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM13].
 #pragma once
 
 #include <cstdint>
@@ -58,10 +58,14 @@ class memory_system {
   outcome upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
   outcome around(cpu_state& cpu, std::uint64_t line, who by, ticks at);
   ticks in_order(cpu_state& cpu, const line_entry& e, who by, ticks at);
+  [[nodiscard]] movement movement_of(const cpu_state& cpu, const line_entry& e, std::uint64_t line,
+                                     access_kind kind) const;
   service find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line, unsigned home);
   ticks take_from_others(cpu_state& cpu, line_entry& e, std::uint64_t line);
   private_cache::victim share_owner(line_entry& e, std::uint64_t line);
-  ticks transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, who by);
+  ticks transfer(cpu_state& cpu, const service& s, unsigned home, ticks at, bool overlapped, who by);
+  [[nodiscard]] double load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
+                                   bool overlapped) const;
   ticks cross(cpu_state& cpu, unsigned to, unsigned from, ticks at, who by);
   void count(cpu_state& cpu, const service& s, unsigned home, who by);
   void core_lets_go(cpu_state& cpu, const private_cache::victim& out, who by);

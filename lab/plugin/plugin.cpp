@@ -1,11 +1,13 @@
 // The QEMU plugin: hands every load and store of the virtual machine to the model, with its physical address.
 //
-// Arguments: machine=FILE (machine.json), out=FILE (counts.json). Exit status 97 if the calibration failed.
+// Arguments: machine=FILE (machine.json), out=FILE (counts.json), perhaps clock=FILE, hot=FILE (hot.json) and
+//            quantum=CYCLES. Exit status 97 if the calibration failed.
 // Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for
 //            itself.
 // Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -58,6 +60,8 @@ struct alignas(64) cpu_context {
 session* the_session = nullptr;
 cpu_context* contexts = nullptr;
 code_store* blocks = nullptr;
+qemu_plugin_id_t plugin_id = 0;
+std::atomic<bool> watching{false};
 
 void pause_a_little() {
   const timespec t{0, 50000};
@@ -72,7 +76,7 @@ bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::ui
   return true;
 }
 
-template <who By, bool Locked>
+template <who By, bool Locked, bool Watched>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
   if (the_session->model() == nullptr) return;
   if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
@@ -89,8 +93,19 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
   const access_kind kind = Locked                           ? access_kind::atomic
                            : qemu_plugin_mem_is_store(info) ? access_kind::store
                                                             : access_kind::load;
-  the_session->access(vcpu, *static_cast<const code_place*>(data), address >> line_bits, physical >> line_bits, kind,
-                      By);
+  const code_place& at = *static_cast<const code_place*>(data);
+  cpu_state& cpu = the_session->cpu(vcpu);
+  if (Watched) cpu.moved = movement::none;
+  const ticks waited = the_session->access(vcpu, at, address >> line_bits, physical >> line_bits, kind, By);
+  if (Watched) {
+    the_session->watch()->lines.note(vcpu, {.instruction = at.address(),
+                                            .address = address,
+                                            .physical_line = physical >> line_bits,
+                                            .bytes = 1U << qemu_plugin_mem_size_shift(info),
+                                            .kind = kind,
+                                            .moved = cpu.moved,
+                                            .waited = waited});
+  }
 }
 
 template <who By>
@@ -111,6 +126,25 @@ void on_block(unsigned vcpu, void* data) {
   }
   context.last_block = &block;
   the_session->run(vcpu, block, By);
+}
+
+struct watched_block {
+  hot_code::block_cells* cells;
+  std::uint64_t instructions;
+};
+
+/// Before on_block(), so that the clock says when the last block was through.
+void on_watched_block(unsigned vcpu, void* data) {
+  const auto* const block = static_cast<const watched_block*>(data);
+  if (the_session->model() == nullptr) return;
+  the_session->finish(vcpu);
+  the_session->watch()->code.begin(vcpu, the_session->cpu(vcpu), block->cells, block->instructions);
+}
+
+template <who By>
+qemu_plugin_vcpu_mem_cb_t access_callback(bool locked, bool watched) {
+  if (watched) return locked ? on_access<By, true, true> : on_access<By, false, true>;
+  return locked ? on_access<By, true, false> : on_access<By, false, false>;
 }
 
 void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
@@ -134,6 +168,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const std::size_t size = qemu_plugin_tb_n_insns(block);
   const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
+  const std::uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
   std::string bytes;
   std::vector<std::uint8_t> sizes;
   for (std::size_t i = 0; i != size; ++i) {
@@ -141,17 +176,22 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     bytes.append(code.begin(), code.end());
     sizes.push_back(static_cast<std::uint8_t>(code.size()));
   }
-  code_block* const known =
-      blocks->find(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)), std::move(bytes), std::move(sizes));
+  code_block* const known = blocks->find(address, std::move(bytes), std::move(sizes));
+  hot_watch* const watch = the_session->watch();
+  if (watch != nullptr) {
+    // Never freed: QEMU keeps translated code, and does not say when it drops it.
+    auto* const cells = watch->code.block(address, kernel ? who::kernel : who::program);
+    qemu_plugin_register_vcpu_tb_exec_cb(block, on_watched_block, QEMU_PLUGIN_CB_NO_REGS,
+                                         new watched_block{cells, size});
+  }
   qemu_plugin_register_vcpu_tb_exec_cb(block, kernel ? on_block<who::kernel> : on_block<who::program>,
                                        QEMU_PLUGIN_CB_NO_REGS, known);
   for (std::size_t i = 0; i != size; ++i) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     const auto code = code_of(insn);
     const bool locked = is_locked(code);
-    qemu_plugin_vcpu_mem_cb_t callback =
-        kernel ? (locked ? on_access<who::kernel, true> : on_access<who::kernel, false>)
-               : (locked ? on_access<who::program, true> : on_access<who::program, false>);
+    qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
+                                                : access_callback<who::program>(locked, watch != nullptr);
     const code_place& place = known->place(i);
     if (place.mark != 0 && !kernel) callback = on_mark;
     qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
@@ -161,7 +201,29 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
 
 void on_idle(qemu_plugin_id_t, unsigned vcpu) { the_session->idle(vcpu); }
 
-void at_exit(qemu_plugin_id_t, void*) { the_session->write(); }
+void at_exit(qemu_plugin_id_t, void*) { the_session->finish(); }
+
+void watch_all(qemu_plugin_id_t id) {
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  qemu_plugin_register_atexit_cb(id, at_exit, nullptr);
+}
+
+/// The first mark: from now on everything is watched.
+void on_first_mark(unsigned, qemu_plugin_meminfo_t, std::uint64_t, void*) {
+  // Relaxed: who is first resets; nothing else hangs on it.
+  if (!watching.exchange(true, std::memory_order_relaxed)) qemu_plugin_reset(plugin_id, watch_all);
+}
+
+/// While the guest boots only marks are watched, for callbacks at each block and access take two thirds of its time.
+void on_translate_at_boot(qemu_plugin_id_t, qemu_plugin_tb* block) {
+  for (std::size_t i = 0; i != qemu_plugin_tb_n_insns(block); ++i) {
+    qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
+    if ((qemu_plugin_insn_vaddr(insn) >> 63) != 0) return;  // the kernel has no marks
+    if (!mark_of(code_of(insn))) continue;
+    qemu_plugin_register_vcpu_mem_cb(insn, on_first_mark, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
+  }
+}
 
 }  // namespace
 }  // namespace homing::lab::model
@@ -182,8 +244,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     std::fprintf(stderr, "homing lab: %s\n", error.what());
     return 1;
   }
-  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
-  qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+  plugin_id = id;
+  qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate_at_boot);
   qemu_plugin_register_atexit_cb(id, at_exit, nullptr);
   return 0;
 }

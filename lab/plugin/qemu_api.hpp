@@ -44,6 +44,8 @@ void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn*, qemu_plugin_vcpu_mem_cb
                                       qemu_plugin_mem_rw, void*);
 void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t, qemu_plugin_vcpu_simple_cb_t);
 void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t, qemu_plugin_vcpu_simple_cb_t);
+/// Forgets all callbacks and translations, then calls back; at once or a little later.
+void qemu_plugin_reset(qemu_plugin_id_t, void (*)(qemu_plugin_id_t));
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, qemu_plugin_udata_cb_t, void*);
 
 std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb*);
@@ -56,5 +58,6 @@ qemu_plugin_hwaddr* qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t, std::uint64_t 
 bool qemu_plugin_hwaddr_is_io(const qemu_plugin_hwaddr*);
 std::uint64_t qemu_plugin_hwaddr_phys_addr(const qemu_plugin_hwaddr*);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
+unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t);
 
 }  // extern "C"

@@ -78,13 +78,14 @@ std::vector<region_total> regions::totals() const {
 void letters::add(std::uint64_t sender, char letter) {
   const std::lock_guard guard(lock_);
   std::string& label = labels_[sender];
-  if (label.size() < length_max) label += letter >= ' ' && letter <= '~' ? letter : '?';
+  if (label.size() < note_max) label += letter >= ' ' && letter <= '~' ? letter : '?';
 }
 
-std::string letters::take(std::uint64_t sender) {
+std::string letters::take(std::uint64_t sender, std::size_t length) {
   const std::lock_guard guard(lock_);
   std::string label = std::move(labels_[sender]);
   labels_.erase(sender);
+  if (label.size() > length) label.resize(length);
   return label.empty() ? "unnamed" : label;
 }
 

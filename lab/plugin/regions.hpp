@@ -5,6 +5,8 @@
 /// Threads: all calls from any; one lock.
 #pragma once
 
+#include <homing/lab.h>
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -68,10 +70,10 @@ class regions {
 /// Threads: all calls from any. A sender is who sends, by the address of its stack.
 class letters {
  public:
-  static constexpr std::size_t length_max = 63;
+  static constexpr std::size_t length_max = HOMING_LAB_LABEL_MAX, note_max = HOMING_LAB_NOTE_MAX;
   void add(std::uint64_t sender, char letter);
   /// The label so far, which is over; letters that are not printable are question marks, and no label is "unnamed".
-  [[nodiscard]] std::string take(std::uint64_t sender);
+  [[nodiscard]] std::string take(std::uint64_t sender, std::size_t length = length_max);
 
  private:
   std::mutex lock_;

@@ -52,7 +52,7 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
 }
 
 std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
-  std::filesystem::path machine_file, out, clock;
+  std::filesystem::path machine_file, out, clock, hot;
   precision exactness;
   for (const std::string& argument : arguments) {
     if (argument.starts_with("machine=")) {
@@ -61,16 +61,25 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
       out = argument.substr(4);
     } else if (argument.starts_with("clock=")) {
       clock = argument.substr(6);
+    } else if (argument.starts_with("hot=")) {
+      hot = argument.substr(4);
     } else if (argument.starts_with("quantum=")) {
       exactness.quantum_cycles = read_quantum(argument);
     } else {
-      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE or quantum=CYCLES");
+      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE, hot=FILE or quantum=CYCLES");
     }
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
-  return std::make_unique<session>(read_machine(machine_file), out, pause,
-                                   clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
+  auto made = std::make_unique<session>(read_machine(machine_file), out, pause,
+                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
+  if (!hot.empty()) made->watch_for(hot);
+  return made;
+}
+
+void session::watch_for(std::filesystem::path file) {
+  watch_ = std::make_unique<hot_watch>(std::move(file), machine_.cpus());
+  for (cpu_state& cpu : cpus_) cpu.watched = true;
 }
 
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
@@ -128,11 +137,14 @@ void session::reach(unsigned i, const code_place& at) noexcept {
 }
 
 /// [LM10] The access begins when its address is known; what is made of its data waits for it, and nothing else does.
-void session::access(unsigned i, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
-                     who by) {
+ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_line, std::uint64_t line,
+                      access_kind kind, who by) {
   memory_system& memory = *model();
   cpu_state& cpu = cpus_[i];
-  if (!cpu.timed) return memory.access(cpu, virtual_line, line, kind, by);
+  if (!cpu.timed) {
+    memory.access(cpu, virtual_line, line, kind, by);
+    return 0;
+  }
   reach(i, at);
   const bool again = cpu.begun > at.index;
   const micro_op& op = at.block->operations()[at.index];
@@ -141,21 +153,27 @@ void session::access(unsigned i, const code_place& at, std::uint64_t virtual_lin
   cpu.begun = std::max<std::size_t>(cpu.begun, at.index + 1);
   const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
   if (kind == access_kind::load) {
-    const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.address_ready(op, cpu.now()));
+    const ticks from = board.address_ready(op, cpu.now());
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
     if (o.ahead) cpu.advance_to(o.issued);
     ticks data = o.done;
     if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
     if (o.waits) cpu.advance_to(data);
-    return board.loaded(op, data, again);
+    board.loaded(op, data, again);
+    return o.done - from;
   }
   if (kind == access_kind::atomic && !again) {
-    const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.quiet(op, cpu.now()));
-    return cpu.advance_to(board.locked(op, o.done));
+    const ticks from = board.quiet(op, cpu.now());
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+    cpu.advance_to(board.locked(op, o.done));
+    return o.done - from;
   }
   if (kind == access_kind::atomic) kind = access_kind::store;  // the second half of one
   if (op.kind == op_kind::non_temporal) kind = access_kind::store_around;
-  const auto o = memory.serve(cpu, virtual_line, line, kind, by, board.store_ready(op, cpu.now(), again));
+  const ticks from = board.store_ready(op, cpu.now(), again);
+  const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
   board.stored(op, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
+  return o.done - from;
 }
 
 void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
@@ -190,6 +208,11 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
       return learn(operation, physical, byte);
     case HOMING_LAB_CALIBRATED:
       return calibrated();
+    case HOMING_LAB_NOTE: {
+      std::string note = letters_.take(sender, letters::note_max);
+      if (watch_ != nullptr) watch_->add_note(std::move(note));
+      return;
+    }
     case HOMING_LAB_CLOCK:
       return tell_time(cpus_[cpu], address);
     default:
@@ -250,6 +273,13 @@ void session::write_if_due() {
   std::int64_t before = written_at_.load(std::memory_order_relaxed);
   // Relaxed: who wins writes; nothing else hangs on it.
   if (now != before && written_at_.compare_exchange_strong(before, now, std::memory_order_relaxed)) write();
+}
+
+void session::finish() const {
+  write();
+  if (watch_ == nullptr || model() == nullptr) return;
+  const std::string problem = write_counts(watch_->file(), watch_->document(machine_, model()->scale()));
+  if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
 }
 
 void session::write() const {

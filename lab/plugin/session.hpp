@@ -18,6 +18,7 @@
 
 #include "clock_file.hpp"
 #include "cpu.hpp"
+#include "hot_watch.hpp"
 #include "machine.hpp"
 #include "memory_map.hpp"
 #include "memory_system.hpp"
@@ -50,7 +51,7 @@ class session {
 
   session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr,
           precision exactness = {});
-  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE" and "quantum=CYCLES".
+  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE", "hot=FILE" and "quantum=CYCLES".
   static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
 
   [[nodiscard]] const machine& of() const { return machine_; }
@@ -63,11 +64,14 @@ class session {
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
   /// A block of code is about to be run: its instructions enter the scoreboard as its accesses come.
   void run(unsigned cpu, code_block& block, who by) noexcept;
-  /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself.
-  void access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
-              who by);
+  /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself. Returns
+  /// how long its line took: 0 for a hit, and where no time passes.
+  ticks access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
+               who by);
   /// The instructions before this one have run.
   void reach(unsigned cpu, const code_place& at) noexcept;
+  /// All that the CPU was said to run has entered its scoreboard.
+  void finish(unsigned cpu) noexcept { finish(cpus_[cpu]); }
   /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
   void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
   /// A CPU goes back to a program, perhaps another one.
@@ -79,10 +83,17 @@ class session {
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
 
+  /// From now on, hot lines and code are watched for.
+  void watch_for(std::filesystem::path file);
+  /// None unless somebody asked.
+  [[nodiscard]] hot_watch* watch() const { return watch_.get(); }
+
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string error() const;
   /// Writes counts.json; complains on stderr if that is not possible.
   void write() const;
+  /// The same at the end, with what was watched.
+  void finish() const;
 
  private:
   void begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept;
@@ -105,6 +116,7 @@ class session {
   pacer clocks_;
   regions regions_;
   letters letters_;
+  std::unique_ptr<hot_watch> watch_;
   mutable std::mutex lock_;  // of calibration_, map_ until it is settled, and the file
   calibration calibration_;
   std::atomic<std::int64_t> written_at_{0};  // in seconds

@@ -316,6 +316,9 @@ void arena::new_work_that_stays(work_call call, const arena_slot& where) noexcep
 
 bool arena::thieves_leave_tasks() const noexcept { return stays_ || manager_.mailbox_idle() == idle_rule::tbb; }
 
+// relaxed, all of it: the slot's own thread writes both, and a heavy fence is between them and its look for work [S15];
+// partner: a push, or a searcher that stops, then the look at these. What lies in the deque is handed over by the
+// deque.
 bool arena::become_absent(arena_slot& s, thread_kind entered_as) noexcept {
   if (s.absent.load(sync::relaxed)) {
     return false;
@@ -327,6 +330,7 @@ bool arena::become_absent(arena_slot& s, thread_kind entered_as) noexcept {
   return true;
 }
 
+// relaxed: who still finds the mark robs where it need not have.
 void arena::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
   if (!s.absent.load(sync::relaxed)) {
     return;

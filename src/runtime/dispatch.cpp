@@ -28,15 +28,6 @@ void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(ad
 
 namespace {
 
-constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
-
-std::chrono::nanoseconds budget_in(const arena& a) noexcept {
-  if (a.in_phase()) {
-    return search_budget_in_phase;
-  }
-  return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
-}
-
 enum class rest_result : std::uint8_t {
   look_again,
   called,  ///< the same, on behalf of whoever has called: the call is handed on if there is no use for it [S13]

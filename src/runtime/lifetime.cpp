@@ -56,6 +56,13 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
       sleepers_.fetch_sub(1, sync::relaxed);
     }
   }
+  // [S15] The threads that are not here leave what lies in their deques to whoever is.
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    arena_slot& s = slots_[i];
+    bool is_here = forker.in == this && forker.slot == &s;
+    for_each_outer_stay(forker, [&](const arena&, const arena_slot& held, thread_kind) { is_here |= &held == &s; });
+    s.absent.store(!is_here, sync::relaxed);
+  }
   searchers_.store(0, sync::relaxed);
   workers_.store(works ? 1 : 0, sync::relaxed);
   for (unsigned d = 0; d < domain_count_; ++d) {

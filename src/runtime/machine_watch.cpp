@@ -77,6 +77,7 @@ void resource_manager::follow_machine() {
   bool changed = concurrency != default_concurrency();
   {
     const holder hold(*this);
+    changed = changed || std::exchange(rebind_, false);
     for (unsigned d = 0; d < domain_count_; ++d) {
       changed = changed || parts[d].binding != domains_[d].usable.binding;
     }
@@ -102,6 +103,10 @@ platform::cpu_set resource_manager::usable_now(const platform::cpu_set& first_th
     someone = thread;
     auto now = platform::get_affinity(thread);
     if (!now.ok()) {
+      continue;
+    }
+    if (now.mask.empty()) {
+      all_alike = false;  // it sleeps, and its CPUs are offline: when it is woken, the kernel gives it all
       continue;
     }
     all_alike = all_alike && now.mask == first_thread;
@@ -179,7 +184,11 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
       for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
         const platform::cpu_set& binding = domains_[w->bound_to].usable.binding;
         if (!w->seen.empty() && !binding.empty()) {
-          w->seen = platform::set_affinity(w->thread_id.load(sync::relaxed), binding).mask;
+          auto bound = platform::set_affinity(w->thread_id.load(sync::relaxed), binding);
+          rebind_ = rebind_ || bound.error_number == EINVAL;  // these CPUs have gone meanwhile, and may be back soon
+          if (!bound.mask.empty()) {
+            w->seen = std::move(bound.mask);
+          }
         }
       }
     } catch (const std::bad_alloc&) {
@@ -205,6 +214,7 @@ void resource_manager::bind_worker(worker& w) noexcept {
                      std::strerror(bound.error_number));
     }
     if (bound.mask != binding) {
+      rebind_ = rebind_ || bound.error_number == EINVAL;
       looked_ns_.store(0, sync::relaxed);  // part of it has gone, or all: look at once
       first_thread_ = {};
     }

@@ -270,6 +270,7 @@ class resource_manager {
   sync::atomic<std::int64_t> looked_ns_{0};  ///< when somebody looked at the machine last
   platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
   platform::cpu_set first_thread_;           ///< its mask when it was looked at last; guarded by lock_
+  bool rebind_ = false;                      ///< a worker's CPUs went while it was bound to them; guarded by lock_
   unsigned first_domain_ = 0;                ///< in which the application's first thread counts; guarded by lock_
 
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep here

@@ -12,9 +12,21 @@
 
 #include "platform/clock.hpp"
 #include "runtime/arena.hpp"
+#include "runtime/control.hpp"
+#include "runtime/resource_manager.hpp"
 #include "runtime/task_source.hpp"
 
 namespace homing::scheduler {
+
+inline constexpr std::chrono::nanoseconds search_budget_in_phase = std::chrono::microseconds(500);
+
+/// Before a thread that found nothing sleeps.
+inline std::chrono::nanoseconds budget_in(const arena& a) noexcept {
+  if (a.in_phase()) {
+    return search_budget_in_phase;
+  }
+  return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.manager().search_budget();
+}
 
 /// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
 class search_pace {

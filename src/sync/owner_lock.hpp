@@ -26,6 +26,7 @@ class owner_lock {
 
   void lock_as_owner() noexcept {
     inside_.store(true, relaxed);
+    // relaxed, both: the fence between them orders them; who finds the lock shared acquires by the one beneath.
     light_fence();  // [OL1] inside, before the look; partner OL2
     if (__builtin_expect(is_shared_.load(relaxed), false)) {
       // release: this visit was none, and changed nothing.
@@ -48,6 +49,7 @@ class owner_lock {
   [[nodiscard]] bool begin_lock_as_other() noexcept {
     shared_one_.lock();
     alone_ = 0;
+    // relaxed: it is written under the lock that we hold.
     if (is_shared_.load(relaxed)) {
       return false;
     }

@@ -125,7 +125,7 @@ def lab_links(folder):
     target.write_text("kept")
     link = folder / "link"
     link.symlink_to("target")
-    export = ["lab", "export", "one-node", "-o", link]
+    export = ["lab", "export", "one-node", "--json", "-o", link]
     seen = homing(*export)
     if "typer" in seen.err or seen.code == 127:
         print("left out: no lab here")

@@ -62,18 +62,48 @@ def signals_to_the_runner(folder):
         _, said = process.communicate(timeout=60)
         check(process.returncode == 128 + number and "the machine is off" in said, f"{number.name} ends it", said)
         check(not machines_of(folder) and not list(folder.iterdir()), "nothing is left", list(folder.iterdir()))
+
+
+def ended(descriptors):
+    """Whether all processes end, by descriptors of theirs; nobody is asked again and again."""
+    result = True
+    for descriptor in descriptors:
+        result &= bool(select.select([descriptor], [], [], 60)[0])
+        os.close(descriptor)
+    return result
+
+
+def kill_of_the_runner(folder):
     process = start(folder)
     machines = machines_of(folder)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    check(len(machines) == 1 and str(machines[0]) in children, "the machine is the runner's child", (machines, children))
+    descriptors = [os.pidfd_open(int(pid)) for pid in children]   # QEMU, and who watches over the folder
     process.kill()
     process.communicate(timeout=60)
-    for pid in machines:   # the kernel ends it with its parent: wait for that on a descriptor
-        try:
-            descriptor = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        select.select([descriptor], [], [], 60)
-        os.close(descriptor)
-    check(len(machines) == 1 and not machines_of(folder), "SIGKILL of the runner ends the machine, too")
+    check(ended(descriptors) and not machines_of(folder), "SIGKILL of the runner ends the machine, too")
+    check(not list(folder.iterdir()), "and nothing is left", list(folder.iterdir()))
+
+
+def deaths_by_signal(folder):
+    ill = compile_c(folder, "ill", "int main(void) { __asm__ volatile (\"ud2\"); }")
+    seen = boot("--", ill)
+    check(seen.code == 132 and "ill was killed by SIGILL (4, Illegal instruction)" in seen.err and "x86-64-v2" in seen.err,
+          "an instruction that is not there, and what to do", seen)
+    seen = boot("--file", ill, "--", "sh", "-c", f"{ill}; exit $?")
+    check(seen.code == 132 and "status 132" in seen.err and "SIGILL" in seen.err, "by a shell", seen)
+    seen = boot("--", "sh", "-c", "kill -SEGV $$")
+    check(seen.code == 139 and "sh was killed by SIGSEGV (11, Segmentation fault)" in seen.err, "SIGSEGV", seen)
+
+
+def the_build_that_is_named(folder):
+    """Also where the command is a build's own."""
+    (folder / "lab").mkdir()
+    seen = boot("--", "true", env={"HOMING_LAB_BUILD": str(folder)})
+    check(seen.code == 125 and f"{folder}/lab" in seen.err and "homing-lab-init" in seen.err, "a build without the lab", seen)
+    seen = boot("--", "true", env={"HOMING_LAB_BUILD": str(folder / "none")})
+    check(seen.code == 125 and f"HOMING_LAB_BUILD={folder}/none" in seen.err and "expected a build folder" in seen.err,
+          "no build at all", seen)
 
 
 def time_limit(folder):
@@ -169,5 +199,5 @@ def a_boot_that_hangs(folder):
 
 
 need("qemu-system-x86_64", "busybox", "cc")
-main([signals_to_the_runner, time_limit, guest_troubles, a_failed_calibration, what_is_missing, cache_is_bounded,
+main([signals_to_the_runner, kill_of_the_runner, deaths_by_signal, the_build_that_is_named, time_limit, guest_troubles, a_failed_calibration, what_is_missing, cache_is_bounded,
       a_boot_that_hangs])

@@ -10,7 +10,7 @@ FOLDER = Path(sys.argv[2]).resolve()
 RUN_SECONDS_MAX = 540   # of a host that is busy with other things
 
 
-def in_guest(what, *lines, machine="westmere", options=(), programs=("placement", "workers", "hotplug", "full")):
+def in_guest(what, *lines, machine="westmere", options=(), programs=("placement", "workers", "hotplug", "full", "machine_changes")):
     """Boots once and runs shell lines there, of which each has to end with status 0. A guest program prints `ok: ...` and
     `FAILED: ...` lines, and some `ok` there have to be."""
     script = "".join(f"echo '== '; ( {line} ) 2>&1; echo \"status $?\"\n" for line in lines)

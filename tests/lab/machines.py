@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import tomllib
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ from xml.etree import ElementTree
 from lab import COMMAND, ROOT, check, lab, main
 
 # Machines that have too few CPUs a node, with all their misses in flight, for the whole of its bandwidth.
-TOO_FEW_CPUS = {"epyc-cxl", "epyc-nps2", "ring", "sapphire-rapids-snc4", "thunderx2", "two-level"}
+TOO_FEW_CPUS = {"ring", "two-level"}
 FILES = sorted((ROOT / "lab/machines").glob("*.toml"))
 
 
@@ -39,7 +40,7 @@ def group_source(machine, path):
 
 def every_figure_has_a_source(_):
     names = {"westmere", "nehalem-e5520", "bulldozer", "istanbul", "nehalem-ep", "nehalem-ex", "thunderx2",
-             "sapphire-rapids-snc4", "epyc-nps2", "epyc-cxl", "memory-less", "unequal", "ring", "one-node"}
+             "sapphire-rapids-snc4", "epyc-nps2", "epyc-cxl", "epyc-7601", "memory-less", "unequal", "ring", "one-node"}
     check(names <= {file.stem for file in FILES}, "the machines that there should be")
     shape = {"nodes_per_socket", "threads_per_core"}   # what is there, not how fast it is
     for file in FILES:
@@ -95,8 +96,44 @@ def hand_over_is_dense(_):
     ring = json.loads(lab("export", "ring", "--json").out)
     check([len(ring["routes"][0][b]) for b in range(4)] == [0, 1, 2, 3], "one way round the ring", ring["routes"])
     small = json.loads(lab("export", "westmere", "--json", "--cache-scale", "16").out)
-    check(small["shared"][0]["size_kib"] == 1536 and small["private"]["size_kib"] == 16 and small["cache_scale"] == 16,
+    check(small["shared"][0]["size_kib"] == 768 and small["private"]["size_kib"] == 16 and small["cache_scale"] == 16,
           "--cache-scale", small)
+
+
+def fewer_cores_are_in_balance(_):
+    """What cores share is smaller by as much as there are fewer of them; the rest is the file's."""
+    for file in FILES:
+        machine, seen = tomllib.loads(file.read_text()), json.loads(lab("export", file.stem, "--json").out)
+        cores = len(seen["cpu_node"]) // machine.get("threads_per_core", 1)
+        share = min(1, cores / machine.get("full", {}).get("cores", cores))
+        near = lambda found, whole: abs(found - share * whole) <= 0.001 * share * whole
+        shared = machine["cache"]["shared"]["size_kib"]
+        check(all(abs(cache["size_kib"] - share * shared) <= 0.01 * share * shared for cache in seen["shared"]),
+              f"{file.stem}: last-level caches in balance", seen["shared"])
+        whole = [n["bandwidth_gbs"] for n in machine["node"] for _ in range(n.get("repeat", 1)) if n["memory_mib"]]
+        check(all(near(m["bandwidth_gbs"], w) for m, w in zip(seen["memory"], whole)), "memory", seen["memory"])
+        check(all(near(link["gbs"], machine["link"][link["link"]]["gbs"]) for link in seen["links"]), "links", seen["links"])
+        pairs = machine.get("bandwidth", {}).get("gbs")
+        check((pairs is None) == (seen["pair_gbs"] is None) and
+              all(near(f, w) for a, b in zip(seen["pair_gbs"] or [], pairs or []) for f, w in zip(a, b)), "pairs", pairs)
+        check(seen["private"]["size_kib"] == machine["cache"]["private"]["size_kib"] and
+              seen["dram_ns"] == machine["latency"]["dram_ns"], "a core's own cache and latencies are whole", seen)
+        said = "in balance with them" in lab("show", file.stem).out
+        check(said == (share != 1), f"show {file.stem} says whether it is scaled", share)
+    pairs = json.loads(lab("export", "thunderx2", "--json").out)["pair_gbs"]
+    check(abs(pairs[0][0] / pairs[0][1] - 115 / 33) < 0.01, "near and far of thunderx2", pairs)
+
+
+def bounds_are_the_models(_):
+    """The runner refuses what the plugin would."""
+    header = (ROOT / "lab/plugin/machine.hpp").read_text()
+    runner = (ROOT / "lab/homing_lab/machine_file.py").read_text()
+    for name in ("nodes_max", "cores_max", "shared_caches_max"):
+        of = [re.search(rf"^(?:inline constexpr unsigned )?{n} = (\d+)", text, re.M)[1]
+              for n, text in ((name, header), (name.upper(), runner))]
+        check(of[0] == of[1], f"{name} of the runner and of the plugin", of)
+    big = json.loads(lab("export", "epyc-7601", "--json").out)
+    check(len(big["cpu_node"]) == 64 and len(big["dram_ns"]) == 8 and max(big["cpu_core"]) == 63, "64 CPUs on 8 nodes", big)
 
 
 def export_is_what_homing_sees(folder):
@@ -126,6 +163,7 @@ MISTAKES = {   # what is changed, and what the line must name
     ("cpus = 4", "cpus = -1"): "node[0].cpus: expected a whole number",
     ("l3_groups = 2", "l3_groups = 3"): "node[0].l3_groups: expected a divisor",
     ("ways = 16", "ways = 7"): "cache.shared.ways",
+    ("cpus = 4", "cpus = 20"): "node: expected at most 64 cores in all, found 80",
     ("[107, 116.5, 200, 200]", "[107, 116.5, 200]"): "latency.dram_ns: expected 4 rows of 4 numbers",
     ("[107, 116.5, 200, 200]", "[107, 0, 200, 200]"): "latency.dram_ns: expected more than 0 from node 0 to node 1",
     ("[10, 12, 32, 32]", "[11, 12, 32, 32]"): "distance.slit: expected 10 from each node to itself",
@@ -156,4 +194,5 @@ def mistakes_are_named(folder):
     check(seen.code == 0, "HOMING_LAB_MACHINES: folders of one's own", seen)
 
 
-main([every_figure_has_a_source, list_and_show, hand_over_is_dense, export_is_what_homing_sees, mistakes_are_named])
+main([every_figure_has_a_source, list_and_show, hand_over_is_dense, fewer_cores_are_in_balance, bounds_are_the_models,
+      export_is_what_homing_sees, mistakes_are_named])

@@ -4,6 +4,8 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <homing/steal_policy.hpp>
 #include <homing/tasks.hpp>
 
@@ -227,6 +229,46 @@ TEST(absent, from_mail_that_waits_for_its_maker) {
             now.store(nullptr);
           }},
          4, homing::steal_policy::near);
+  });
+}
+
+/// The child has the forking thread only. It waits for what lies in the deque of one of the other domain.
+TEST(absent, for_ever_in_the_child_of_a_fork) {
+  in_own_process({{"HOMING_TOPOLOGY", two_nodes}}, [] {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 3);
+    tbb::task_arena arena(2, 0);
+    homing::initialize(arena, homing::steal_policy::domain);
+    tbb::task_group group;
+    sync::atomic<int> here{0};
+    sync::atomic<bool> is_set{false};
+    sync::atomic<bool> has_forked{false};
+    sync::atomic<int> done{0};
+    for (int i = 0; i < 2; ++i) {
+      arena.enqueue([&] {
+        here.fetch_add(1);
+        await("one worker of each domain", [&] { return here.load() == 2; });
+        if (domain_here() == 0) {
+          group.run([] {});
+          is_set.store(true);
+          await("the fork", [&] { return has_forked.load(); });
+        } else {
+          await("the task", [&] { return is_set.load(); });
+          const pid_t child = fork();
+          if (child == 0) {
+            alarm(20);
+            group.wait();
+            _exit(0);
+          }
+          int status = -1;
+          EXPECT_EQ(waitpid(child, &status, 0), child);
+          EXPECT_EQ(status, 0) << "14: the child's alarm";
+          has_forked.store(true);
+        }
+        group.wait();
+        done.fetch_add(1);
+      });
+    }
+    await("the end of both", [&] { return done.load() == 2; });
   });
 }
 

@@ -1,0 +1,133 @@
+"""Campaigns in virtual machines: rounds come from boots, a failure is told, and what was run is not run again.
+
+Run by `python3 bench/runner/test_lab.py`. In the machines' place stands a program that runs the guest's shell text here, with a
+made-up benchmark program; it counts how often it "booted".
+"""
+
+import stat
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from runner import lab_boot, lab_page, ratios  # noqa: E402
+from runner.lab_boot import Lab, LabJob  # noqa: E402
+from runner.lab_cases import thread_counts  # noqa: E402
+
+import lab as bench_lab  # noqa: E402
+
+HOMING = r"""#!{python}
+import pathlib, subprocess, sys
+words = sys.argv[1:]
+assert words[:2] == ["lab", "run"] and "--virtual-clock" in words
+here = pathlib.Path({folder!r})
+boots = here / "boots"
+boots.write_text(boots.read_text() + "x" if boots.exists() else "x")
+if (here / "broken").exists():
+    sys.exit("the guest did not start")
+results = words[words.index("--results") + 1]
+text = words[-1].replace("/results/", results + "/").replace("/bench/", {folder!r} + "/")
+sys.exit(subprocess.run(["/bin/sh", "-c", text]).returncode)
+"""
+PROGRAM = r"""#!{python}
+import json, os, sys
+folder = os.environ["LD_LIBRARY_PATH"]
+print(json.dumps({{"program": "fake", "library": folder + "/libtbb.so.12", "version": "test"}}))
+threads = int(sys.argv[sys.argv.index("--threads") + 1])
+reps = int(sys.argv[sys.argv.index("--reps") + 1])
+for item in sys.argv[sys.argv.index("--cases") + 1].split(","):
+    name, _, count = item.partition("=")
+    print(json.dumps({{"start": name}}), flush=True)
+    if name.endswith("wrong") and folder == "/ours":
+        sys.exit(3)
+    ns = int(count) * (1000 if folder == "/ours" else 2000) // threads
+    print(json.dumps({{"case": name, "iterations": int(count), "wall_ns": [ns] * reps, "cpu_ns": [0] * reps}}))
+"""
+
+
+class LabCampaignTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name, text in (("homing", HOMING), ("fake", PROGRAM)):
+            file = self.folder / name
+            file.write_text(text.format(python=sys.executable, folder=str(self.folder)))
+            file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        for name in ("stock", "ours"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "libtbb.so.12").write_text(name)
+        self.lab = Lab(self.folder / "homing", {name: self.folder / name for name in ("stock", "ours")}, 60,
+                       self.folder / "kept")
+        self.jobs = [LabJob(self.folder / "fake", threads, (("fake/a", 5), ("fake/b", 7))) for threads in (1, 4)]
+
+    def boots(self) -> int:
+        file = self.folder / "boots"
+        return len(file.read_text()) if file.exists() else 0
+
+    def rows(self, boots: int = 2) -> list[dict]:
+        done = [lab_boot.boot(self.lab, "made-up", number, self.jobs, 3, 1) for number in range(boots)]
+        self.done = done
+        return [ratios.row(series, bench_lab.NAMES, 1) for series in bench_lab.series_of(done, self.jobs)]
+
+    def test_a_round_is_a_boot(self):
+        rows = self.rows()
+        self.assertEqual([(row["case"], row["threads"]) for row in rows],
+                         [("fake/a", 1), ("fake/a", 4), ("fake/b", 1), ("fake/b", 4)])
+        for row in rows:
+            self.assertEqual(row["wall"]["ratio"], 0.5)
+            self.assertEqual(row["wall"]["pairs"], 2)
+        self.assertEqual(rows[1]["wall"]["stock_ns"], 500)
+        self.assertEqual(self.boots(), 2)
+
+    def test_what_was_run_is_kept(self):
+        first = self.rows()
+        self.assertEqual(self.rows(3)[0]["wall"]["pairs"], 3)
+        self.assertEqual(self.boots(), 3)
+        self.assertEqual(self.rows(), first)
+        self.assertEqual(self.boots(), 3)
+
+    def test_a_page_of_what_is_kept_boots_nothing(self):
+        self.rows(1)
+        self.lab.only_kept = True
+        self.assertIsNotNone(lab_boot.boot(self.lab, "made-up", 0, self.jobs, 3, 1))
+        self.assertIsNone(lab_boot.boot(self.lab, "made-up", 1, self.jobs, 3, 1))
+        self.assertEqual(self.boots(), 1)
+
+    def test_another_library_is_run_again(self):
+        self.rows()
+        (self.folder / "ours" / "libtbb.so.12").write_text("changed")
+        self.rows()
+        self.assertEqual(self.boots(), 4)
+
+    def test_a_wrong_result_is_told_and_the_cases_before_it_count(self):
+        self.jobs = [LabJob(self.folder / "fake", 1, (("fake/a", 5), ("fake/wrong", 1)))]
+        rows = self.rows(1)
+        self.assertEqual(rows[0]["wall"]["ratio"], 0.5)
+        self.assertEqual(rows[1]["failed"], {"ours": "wrong result"})
+        self.assertIsNone(rows[1]["wall"])
+        self.assertEqual(len(bench_lab.failures_of(self.done, self.jobs)), 1)
+
+    def test_a_machine_that_does_not_run_is_told_and_not_kept(self):
+        (self.folder / "broken").touch()
+        self.assertEqual([row["wall"] for row in self.rows(1)], [None] * 4)
+        self.assertIn("the guest did not start", bench_lab.failures_of(self.done, self.jobs)[0])
+        (self.folder / "broken").unlink()
+        self.assertEqual(self.rows(1)[0]["wall"]["ratio"], 0.5)
+
+    def test_page_and_picture_hold_every_ratio(self):
+        entry = {"machine": "made-up", "title": "a machine", "cpus": 4, "nodes": 2, "boots": 2, "rows": self.rows(), "hot": {},
+                 "failures": []}
+        result = {"command": "bench/lab.py", "commit": "c", "host": "h", "load": "0", "machines": [entry],
+                  "options": {"boots": 2, "reps": 3, "target_us": 5, "seed": 1}}
+        text = lab_page.markdown(result)
+        self.assertEqual(text.count("0.500 [0.500, 0.500] ~"), 4)  # of two boots: not sure
+        self.assertIn("Modelled, not measured", text)
+        self.assertEqual(lab_page.picture(result).count("<circle"), 4)
+
+    def test_threads(self):
+        self.assertEqual([thread_counts(n) for n in (1, 2, 6, 16)], [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]])
+
+
+if __name__ == "__main__":
+    unittest.main()
