@@ -95,10 +95,21 @@ struct alignas(64) cpu_state {
             const core_shape& shape = {}, double cpi = 1)
       : core(core_of), shared(shared_of), node(node_of), window(overlap), board(shape, cpi), counts(layout) {}
 
+  /// An interrupt's instructions, for which the others wait: ten times what a timer's usually has.
+  static constexpr std::uint64_t untimed_max = 50000;
+
   [[nodiscard]] ticks now() const noexcept { return clock.load(std::memory_order_relaxed); }
   void set_timed(bool is) noexcept {
     timed = is;
-    aside.store(!is, std::memory_order_relaxed);  // a hint for those who wait, and look again
+    untimed_left = untimed_max;
+    aside.store(false, std::memory_order_relaxed);
+  }
+  /// It runs `instructions` that take no virtual time. Who does so for long may itself wait for a CPU that waits for
+  /// it.
+  void run_untimed(std::uint64_t instructions) noexcept {
+    if (untimed_left == 0) return;
+    untimed_left -= std::min(untimed_left, instructions);
+    if (untimed_left == 0) aside.store(true, std::memory_order_relaxed);  // a hint for those who wait, and look again
   }
   /// Time passes, with work or waiting for memory.
   void advance_to(ticks t) noexcept {
@@ -119,7 +130,8 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
   bool timed = true;                // false while an interrupt is served, which takes no virtual time [LM9]
-  std::atomic<bool> aside{false};   // the same for others, who must not wait for a clock that stands still
+  std::atomic<bool> aside{false};   // it has been served for so long that others must not wait for its clock [LM7]
+  std::uint64_t untimed_left = 0;   // instructions until then
   ticks next_check = 0;             // when it has to look where the others are
   bool watched = false;             // somebody asks for `moved`
   movement moved = movement::none;  // of the last access, if that was not from the private cache

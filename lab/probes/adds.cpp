@@ -39,8 +39,8 @@ void run(const char* region, const std::vector<unsigned>& cpus, counter* first, 
           mine.fetch_add(1, std::memory_order_relaxed);  // only counted
           if (spaced) work();
         }
-      });
-  homing::lab::end(region);
+      },
+      [&] { homing::lab::end(region); });
   std::printf("{\"region\": \"%s\", \"adds\": %lu, \"cpus\": [%u, %u]}\n", region, 2 * adds, cpus[0], cpus[1]);
 }
 

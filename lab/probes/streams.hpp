@@ -61,7 +61,8 @@ inline void run_streams(std::vector<stream>& streams, const std::string& label, 
           if (past == chunk_bytes && warm.fetch_add(1, std::memory_order_relaxed) + 1 == all) begin(label.c_str());
           if (past == mine.bytes && done.fetch_add(1, std::memory_order_relaxed) + 1 == all) end(label.c_str());
         }
-      });
+      },
+      [] {});
 }
 
 /// Adds the pages of `memory`, as the kernel says, that a CPU of `node` uses: all of them, and the near ones.

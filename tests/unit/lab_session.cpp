@@ -159,6 +159,25 @@ TEST_F(LabSession, WhoIsFarAheadWaitsAWhile) {
   EXPECT_GE(run.cpu(0).now(), 195000 * ticks_per_cycle);
 }
 
+TEST_F(LabSession, WhoServesAnInterruptIsWaitedForUnlessItTakesLong) {
+  calibrate();
+  const std::uint64_t far = 10 * precision{}.quantum_cycles;
+  run.run(1, 100, who::program);
+  run.enter_kernel(1, session::entry::other, 0xffffffff81000000);
+  run.run(1, 1000, who::kernel);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_GT(pauses.exchange(0), 0) << "its clock stands still, but only for a moment";
+  run.run(1, cpu_state::untimed_max, who::kernel);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_EQ(pauses.exchange(0), 0) << "it may be waiting itself";
+  run.leave_kernel(1);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_GT(pauses.exchange(0), 0);
+}
+
 TEST_F(LabSession, InterruptsTakeNoTime) {
   run.enter_kernel(0, session::entry::other, 0xaa);
   run.enter_kernel(0, session::entry::other, 0xaa);
