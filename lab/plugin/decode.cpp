@@ -10,8 +10,6 @@
 namespace homing::lab::model {
 namespace {
 
-std::mutex decoding;  // capstone's handle and the blocks that are being decoded
-
 /// capstone's registers as ours.
 class register_names {
  public:
@@ -112,7 +110,15 @@ class decoder {
     instruction_ = cs_malloc(handle_);
   }
 
+  /// Most instructions of a program are ones that were seen before.
   micro_op operator()(std::span<const std::uint8_t> code) {
+    const auto [at, is_new] = known_.try_emplace(std::string(code.begin(), code.end()));
+    if (is_new) at->second = look_at(code);
+    return at->second;
+  }
+
+ private:
+  micro_op look_at(std::span<const std::uint8_t> code) {
     micro_op op;
     const std::uint8_t* at = code.data();
     std::size_t left = code.size();
@@ -143,7 +149,6 @@ class decoder {
     return op;
   }
 
- private:
   static bool is_string(std::string_view name, const cs_x86& x) {
     const bool vector = std::any_of(x.operands, x.operands + x.op_count,
                                     [](const cs_x86_op& o) { return o.type == X86_OP_REG && o.size >= 16; });
@@ -181,12 +186,15 @@ class decoder {
   bool usable_ = false;
   std::unique_ptr<register_names> names_;
   cs_insn* instruction_ = nullptr;
+  std::unordered_map<std::string, micro_op> known_;
 };
 
 }  // namespace
 
 std::vector<micro_op> decode(std::span<const std::uint8_t> code, std::span<const std::uint8_t> sizes) {
+  static std::mutex decoding;
   static decoder* const instructions = new decoder;  // never destroyed: QEMU's CPUs run until the process ends
+  const std::lock_guard guard(decoding);
   std::vector<micro_op> result;
   result.reserve(sizes.size());
   std::size_t at = 0;
@@ -197,31 +205,32 @@ std::vector<micro_op> decode(std::span<const std::uint8_t> code, std::span<const
   return result;
 }
 
-code_block::code_block(std::uint64_t address, std::string code, std::vector<std::uint8_t> sizes)
-    : address_(address), code_(std::move(code)), sizes_(std::move(sizes)) {
-  std::span<const std::uint8_t> left{reinterpret_cast<const std::uint8_t*>(code_.data()), code_.size()};
-  for (const std::uint8_t size : sizes_) {
-    const auto instruction = left.first(size);
-    places_.push_back({this, static_cast<std::uint16_t>(places_.size()),
-                       static_cast<std::uint16_t>(code_.size() - left.size()), mark_of(instruction).value_or(0)});
+code_block::code_block(std::uint64_t address, std::span<const std::uint8_t> code, std::span<const std::uint8_t> sizes)
+    : address_(address),
+      size_(static_cast<std::uint32_t>(sizes.size())),
+      places_(std::make_unique<code_place[]>(sizes.size())) {
+  const std::vector<micro_op> operations = decode(code, sizes);
+  std::uint16_t offset = 0;
+  for (std::size_t i = 0; i != sizes.size(); ++i) {
+    const auto instruction = code.subspan(offset, sizes[i]);
+    code_place& place = places_[i];
+    static_cast<micro_op&>(place) = operations[i];
+    place.mark = static_cast<std::uint8_t>(mark_of(instruction).value_or(0));
+    place.index = static_cast<std::uint16_t>(i);
+    place.offset = offset;
+    place.block = this;
     ends_in_call_ = is_system_call(instruction);
-    left = left.subspan(size);
+    offset = static_cast<std::uint16_t>(offset + sizes[i]);
   }
 }
 
-const micro_op* code_block::decode_once() {
-  const std::lock_guard guard(decoding);
-  if (operations_.empty()) {
-    operations_ = decode({reinterpret_cast<const std::uint8_t*>(code_.data()), code_.size()}, sizes_);
-    ready_.store(operations_.data(), std::memory_order_release);  // with the load in operations()
-  }
-  return operations_.data();
-}
-
-code_block* code_store::find(std::uint64_t address, std::string code, std::vector<std::uint8_t> sizes) {
+code_block* code_store::find(std::uint64_t address, std::span<const std::uint8_t> code,
+                             std::span<const std::uint8_t> sizes) {
+  std::string name(reinterpret_cast<const char*>(&address), sizeof address);
+  name.append(code.begin(), code.end());
   const std::lock_guard guard(lock_);
-  std::unique_ptr<code_block>& block = blocks_[{address, code}];
-  if (!block) block = std::make_unique<code_block>(address, std::move(code), std::move(sizes));
+  std::unique_ptr<code_block>& block = blocks_[std::move(name)];
+  if (!block) block = std::make_unique<code_block>(address, code, sizes);
   return block.get();
 }
 

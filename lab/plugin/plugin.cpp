@@ -169,14 +169,13 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
   const std::uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
-  std::string bytes;
-  std::vector<std::uint8_t> sizes;
+  std::vector<std::uint8_t> bytes, sizes;
   for (std::size_t i = 0; i != size; ++i) {
     const auto code = code_of(qemu_plugin_tb_get_insn(block, i));
-    bytes.append(code.begin(), code.end());
+    bytes.insert(bytes.end(), code.begin(), code.end());
     sizes.push_back(static_cast<std::uint8_t>(code.size()));
   }
-  code_block* const known = blocks->find(address, std::move(bytes), std::move(sizes));
+  code_block* const known = blocks->find(address, bytes, sizes);
   hot_watch* const watch = the_session->watch();
   if (watch != nullptr) {
     // Never freed: QEMU keeps translated code, and does not say when it drops it.
@@ -192,7 +191,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     const bool locked = is_locked(code);
     qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
                                                 : access_callback<who::program>(locked, watch != nullptr);
-    const code_place& place = known->place(i);
+    const code_place& place = known->places()[i];
     if (place.mark != 0 && !kernel) callback = on_mark;
     qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                      const_cast<code_place*>(&place));
