@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
 #include "decode.hpp"
@@ -63,10 +62,7 @@ code_store* blocks = nullptr;
 qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
-void pause_a_little() {
-  const timespec t{0, 50000};
-  nanosleep(&t, nullptr);
-}
+void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
@@ -231,7 +227,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
   using namespace homing::lab::model;
   try {
     if (!info->system_emulation) throw machine_error("expected QEMU's system emulation (qemu-system-x86_64)");
-    the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
+    the_session = session::from_arguments({argv, argv + argc}, sleep_on).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
                           std::to_string(info->system.smp_vcpus) + ", found " +
