@@ -16,6 +16,7 @@ from .boot import Stopped
 from .errors import LabError, UsageError
 from .output import write_text
 from .report.command import report as report_runs
+from .run import QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST
 from .run import Options, Report, run as run_machine, tell
 from .session import Streams
 from .terminal import Terminal
@@ -58,6 +59,12 @@ Env = Annotated[Optional[list[str]], typer.Option("--env", help="NAME=VALUE for 
 Clock = Annotated[
     bool, typer.Option("--virtual-clock", help="the program's clocks tell the model's time")
 ]
+Quantum = Annotated[
+    int,
+    typer.Option(
+        min=QUANTUM_LEAST, max=QUANTUM_MOST, help="how far apart CPUs' clocks may be, in cycles"
+    ),
+]
 Hot = Annotated[
     bool, typer.Option("--hot", help="the ten most fought-over cache lines, by name; time by function")
 ]
@@ -95,6 +102,7 @@ def _options(values: dict[str, Any]) -> Options:
         cache_scale=values["cache_scale"],
         pack_words=not values.get("plain_words"),
         virtual_clock=values["virtual_clock"],
+        quantum=values["quantum"],
         hot=values.get("hot", False),
         learn=bool(values.get("learn")),
     )
@@ -142,6 +150,7 @@ def run(
     env: Env = None,
     cache_scale: Scale = 1,
     virtual_clock: Clock = False,
+    quantum: Quantum = QUANTUM_CYCLES,
     hot_lines: Hot = False,
     plain_words: Annotated[
         bool, typer.Option("--plain-words", help="take no file along that ARGS name")
@@ -247,6 +256,7 @@ def shell(
     env: Env = None,
     cache_scale: Scale = 1,
     virtual_clock: Clock = False,
+    quantum: Quantum = QUANTUM_CYCLES,
     timeout: Timeout = 0,
 ) -> None:
     """Boot a machine and give a prompt in it; `exit` ends both.

@@ -55,6 +55,17 @@ def rows(counted: dict[str, Any]) -> list[list[str]]:
     return result
 
 
+def said_precision(counted: dict[str, Any]) -> str:
+    """How exact the order of what CPUs do to each other is; empty for counts of older plugins."""
+    precision = counted.get("precision")
+    if not precision:
+        return ""
+    return (
+        f"CPUs' clocks are kept within {precision['quantum_cycles']:,} cycles, "
+        f"looked at every {precision['look_cycles']:,} (--quantum)"
+    )
+
+
 def print_table(counted: dict[str, Any], machine: str) -> None:
     """On stderr: the program's own output is not ours to mix with."""
     from rich import box
@@ -63,6 +74,8 @@ def print_table(counted: dict[str, Any], machine: str) -> None:
 
     table = Table(
         title=f"Modelled, not measured: who served each cache line on {machine}",
+        caption=said_precision(counted),
+        caption_justify="left",
         box=box.SIMPLE,
         title_justify="left",
     )

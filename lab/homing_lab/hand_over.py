@@ -91,6 +91,7 @@ def machine_json(machine: Machine) -> dict[str, Any]:
         "clock_ghz": machine.clock_ghz,
         "cpi": machine.cpi,
         "overlap": machine.overlap,
+        "core": machine.core,
         "line": LINE_BYTES,
         "cache_scale": machine.cache_scale,
         "cpu_node": machine.cpu_nodes,

@@ -62,6 +62,7 @@ class Machine:
     assumed: dict[str, str]
     full: dict[str, float] = field(default_factory=dict)  # of the real machine
     cache_scale: float = 1
+    core: dict[str, float] = field(default_factory=dict)  # core.FIGURES
 
     @property
     def cpu_count(self) -> int:

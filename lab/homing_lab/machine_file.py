@@ -6,6 +6,7 @@ import difflib
 import tomllib
 from pathlib import Path
 
+from . import core
 from .errors import LabError, UsageError
 from .keys import MachineFileError, Matrix, Table
 from .machine import LINE_BYTES, Cache, Link, Machine, Node
@@ -62,6 +63,9 @@ def read(top: Table, path: Path) -> Machine:
     )
     pairs = _matrices(top, "bandwidth", {"gbs": (0, 1e4)}, count, sources, False)["gbs"]
     links = [_link(table, count, sources) for table in top.tables("link", needed=False)]
+    cores = top.table("core", needed=False)
+    core_figures, core_assumed = core.read(cores)
+    _close(cores, sources)
     full = top.table("full", needed=False)
     whole = {key: full.number(key, 0, 1e7) for key in ("cores", "memory_gib") if key in full}
     _close(full, sources)
@@ -86,7 +90,10 @@ def read(top: Table, path: Path) -> Machine:
         sources=sources,
         assumed=_assumed(top),
         full=whole,
+        core=core_figures,
     )
+    if core_assumed:
+        machine.assumed.setdefault("core", core_assumed)
     top.finish()
     if machine.name != path.stem:
         raise MachineFileError(
@@ -276,6 +283,7 @@ def _check(machine: Machine, top: Table) -> None:
         "clock_ghz",
         "cpi",
         "overlap",
+        "core",
         "node",
         "cache",
         "distance",

@@ -33,6 +33,7 @@ def write(options: Options, machine: Machine, outcome: Outcome | None = None) ->
         "tbb": options.tbb or None,
         "numa_balancing": options.numa_balancing or None,
         "thp": options.thp or None,
+        "quantum_cycles": options.quantum,
         "exit_status": outcome.status if outcome else None,
     }
     file = options.results / NAME

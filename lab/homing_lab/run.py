@@ -31,6 +31,8 @@ GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
 # run into the breakpoint that marks the patch, for ever. One boot of 100 or so hangs so.
 BOOTS_MAX = 4
+# How far apart the CPUs' clocks may be, unless the user says otherwise; the plugin has the bounds.
+QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST = 1000, 100, 1_000_000
 AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
 SETTINGS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
@@ -58,6 +60,7 @@ class Options:
     cache_scale: float = 1
     pack_words: bool = True
     virtual_clock: bool = False
+    quantum: int = QUANTUM_CYCLES
     hot: bool = False
     learn: bool = False
 
@@ -269,6 +272,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             argument = (
                 f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
             )
+            argument += f",quantum={options.quantum}"
         if options.virtual_clock:
             with (folder / "clock").open("wb") as file:
                 file.truncate(CLOCK_BYTES)

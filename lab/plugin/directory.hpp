@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "machine.hpp"
@@ -21,7 +22,15 @@ struct line_entry {
   std::uint8_t owner = 0;    // 1 + the core that may write it; 0: nobody
   std::uint8_t dirty = 0;    // 1 + the last-level cache that has newer data than memory; 0: none
   spin_lock lock;
-  ticks ready = 0;  // when the last hand-over was through
+  std::atomic<bool> fought{false};  // it changed hands a moment ago; relaxed, a hint [LM11]
+  ticks ready = 0;                  // when the last hand-over was through
+
+  /// Two hand-overs within this time: the line is fought over.
+  static constexpr ticks a_moment = 20000 * ticks_per_cycle;
+  /// Notes a hand-over at `at`, before it is done.
+  void changes_hands(ticks at) noexcept {
+    fought.store(ready != 0 && at < ready + a_moment, std::memory_order_relaxed);
+  }
 };
 
 class directory {

@@ -66,6 +66,33 @@ cache_shape read_cache(const place& p) {
   return c;
 }
 
+core_shape read_core(const place& p) {
+  p.only({"window", "store_buffer", "load_cycles", "multiply_cycles", "divide_cycles", "float_add_cycles",
+          "float_multiply_cycles", "fused_cycles", "float_divide_cycles", "locked_cycles", "pause_cycles",
+          "fence_cycles", "system_call_cycles", "wake_ns"});
+  const auto figure = [&](const char* key) {
+    const place at = p[key];
+    if (!at.at.is_number() || at.at.get<double>() < 0) fail(at.path, "a number, 0 or more", at.at.dump());
+    return at.at.get<double>();
+  };
+  core_shape c;
+  c.window = static_cast<unsigned>(p["window"].count(1, 4096));
+  c.store_buffer = static_cast<unsigned>(p["store_buffer"].count(1, 4096));
+  c.load = figure("load_cycles");
+  c.multiply = figure("multiply_cycles");
+  c.divide = figure("divide_cycles");
+  c.float_add = figure("float_add_cycles");
+  c.float_multiply = figure("float_multiply_cycles");
+  c.fused = figure("fused_cycles");
+  c.float_divide = figure("float_divide_cycles");
+  c.locked = figure("locked_cycles");
+  c.pause = figure("pause_cycles");
+  c.fence = figure("fence_cycles");
+  c.system_call = figure("system_call_cycles");
+  c.wake_ns = figure("wake_ns");
+  return c;
+}
+
 /// A square of figures, 0 or `null` where there is none: no CPUs or no memory to be asked, or nothing published.
 matrix read_square(const place& p, std::size_t nodes) {
   matrix result(nodes, std::vector<double>(nodes, 0));
@@ -156,13 +183,14 @@ machine parse_machine(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) throw machine_error("machine: expected JSON, found something else");
   const place p{document, ""};
-  p.only({"name", "clock_ghz", "cpi", "overlap", "line", "cache_scale", "cpu_node", "cpu_core", "cpu_l3", "private",
-          "shared", "memory", "dram_ns", "cache_ns", "pair_gbs", "links", "routes", "assumed"});
+  p.only({"name", "clock_ghz", "cpi", "overlap", "core", "line", "cache_scale", "cpu_node", "cpu_core", "cpu_l3",
+          "private", "shared", "memory", "dram_ns", "cache_ns", "pair_gbs", "links", "routes", "assumed"});
   machine m;
   m.name = p["name"].text();
   m.clock_ghz = p["clock_ghz"].positive();
   m.cpi = p["cpi"].positive();
   m.overlap = static_cast<unsigned>(p["overlap"].count(1, 1024));
+  if (document.contains("core")) m.core = read_core(p["core"]);
   static_cast<void>(p["line"].count(line_bytes, line_bytes));
   const std::size_t nodes = p["dram_ns"].size();
   if (nodes == 0 || nodes > nodes_max) {

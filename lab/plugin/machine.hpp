@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core_shape.hpp"
+
 namespace homing::lab::model {
 
 inline constexpr unsigned line_bytes = 64;
@@ -48,7 +50,8 @@ struct machine {
   std::string name;
   double clock_ghz = 0;
   double cpi = 0;        // cycles an instruction, without any miss
-  unsigned overlap = 0;  // misses that one CPU keeps in flight on streams
+  unsigned overlap = 0;  // misses that one CPU keeps in flight
+  core_shape core;
   std::vector<unsigned> cpu_node, cpu_core, cpu_l3;
   cache_shape private_cache;
   std::vector<shared_cache_shape> shared;

@@ -27,7 +27,8 @@ memory_system::memory_system(const machine& m, const memory_map& map)
       shared_of_core_(m.cores()),
       cores_of_shared_(m.shared.size()),
       controllers_(m.nodes()),
-      directory_(map.addresses_end() / line_bytes) {
+      directory_(map.addresses_end() / line_bytes),
+      private_latency_(scale_.from_ns(m.private_cache.latency_ns)) {
   for (unsigned cpu = 0; cpu != m.cpus(); ++cpu) {
     shared_of_core_[m.cpu_core[cpu]] = m.cpu_l3[cpu];
     cores_of_shared_[m.cpu_l3[cpu]] |= bit(m.cpu_core[cpu]);
@@ -56,28 +57,56 @@ memory_system::memory_system(const machine& m, const memory_map& map)
   }
 }
 
-void memory_system::access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
+memory_system::outcome memory_system::serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line,
+                                            access_kind kind, who by, ticks at) {
   cpu.counts.add(by, layout_.at(kind == access_kind::load ? figure::loads : figure::stores));
+  if (kind == access_kind::store_around) return around(cpu, line, by, at);
   private_cache& cache = private_[cpu.core];
-  const private_cache::found f = cache.find(line);
-  if (!f) return miss(cpu, virtual_line, line, kind, by);
+  private_cache::found f = cache.find(line);
+  if (!f) return miss(cpu, virtual_line, line, kind, by, at);
+  if (f.fought() && kind != access_kind::load) {
+    at = in_order(cpu, directory_.at(line), by, at);
+    f = cache.find(line);
+    if (!f) return miss(cpu, virtual_line, line, kind, by, at);
+  }
   cache.touch(f);
   if (kind != access_kind::load) {
-    if (!f.writable()) return upgrade(cpu, virtual_line, line, kind, by);
-    if (!cache.mark_dirty(f)) return miss(cpu, virtual_line, line, kind, by);
+    if (!f.writable()) return upgrade(cpu, virtual_line, line, kind, by, at);
+    if (!cache.mark_dirty(f)) return miss(cpu, virtual_line, line, kind, by, at);
   }
   cpu.counts.add(by, layout_.at(source::private_cache));
+  return {at, at, true, false, false};
 }
 
-void memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
+void memory_system::access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
+  const outcome o = serve(cpu, virtual_line, line, kind, by, cpu.now());
+  cpu.advance_to(o.ahead ? o.issued : o.done);
+}
+
+/// [LM11] An access of the program to a line that is fought over comes in the order of virtual time: it waits for
+/// slower CPUs. Returns when it begins.
+ticks memory_system::in_order(cpu_state& cpu, const line_entry& e, who by, ticks at) {
+  if (clocks_ == nullptr || by == who::kernel || !e.fought.load(std::memory_order_relaxed)) return at;
+  cpu.advance_to(at);
+  clocks_->take_turn(cpu);
+  return std::max(at, cpu.now());
+}
+
+memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line,
+                                           access_kind kind, who by, ticks at) {
   const unsigned home = home_of(line);
-  if (home == memory_map::unknown) return cpu.counts.add(by, layout_.at(figure::unplaced));
+  if (home == memory_map::unknown) {
+    cpu.counts.add(by, layout_.at(figure::unplaced));
+    return {at, at, true, false, false};
+  }
   const bool load = kind == access_kind::load;
   const bool streamed = cpu.streams.miss(virtual_line);
-  const bool overlapped = kind == access_kind::store || (load && streamed);  // [LM5]
-  const ticks issued = overlapped ? cpu.window.room(cpu.now()) : cpu.now();
+  const bool ahead = kind == access_kind::store || (load && streamed);  // [LM5]
+  at = in_order(cpu, directory_.at(line), by, at);
+  const ticks issued = cpu.window.room(at);
   service served;
   ticks done = 0;
+  bool waits = false;
   private_cache::victim from_core, from_shared, from_owner;
   unsigned owner_shared = 0;
   {
@@ -85,54 +114,90 @@ void memory_system::miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64
     const std::lock_guard guard(e.lock);
     if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     served = find_server(cpu, e, line, home);
+    if (e.owner != 0 && e.owner != cpu.core + 1) e.changes_hands(issued);
     if (!load) {
       served.latency = std::max(served.latency, take_from_others(cpu, e, line));  // [LM3]
     } else if (e.owner != 0 && e.owner != cpu.core + 1) {
       owner_shared = shared_of_core_[e.owner - 1U];
       from_owner = share_owner(e, line);
     }
-    done = transfer(cpu, served, home, std::max(issued, e.ready), overlapped, by);
+    waits = e.ready > cpu.now();
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     e.cores |= bit(cpu.core);
     const bool alone = e.cores == bit(cpu.core) && (e.shared & ~bit(cpu.shared)) == 0;
     from_shared = shared_[cpu.shared].insert(line, false);
     e.shared |= static_cast<std::uint32_t>(bit(cpu.shared));
     const bool may_write = !load || alone;
     from_core = private_[cpu.core].insert(
-        line, may_write ? private_cache::permission::writable : private_cache::permission::shared, !load);
+        line, may_write ? private_cache::permission::writable : private_cache::permission::shared, !load,
+        e.fought.load(std::memory_order_relaxed));
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
     if (!load && cpu.timed) e.ready = done;  // [LM6]
   }
   count(cpu, served, home, by);
-  wait(cpu, overlapped, issued, done, by);
+  if (ahead) cpu.counts.add(by, layout_.at(figure::overlapped));
+  if (cpu.timed) cpu.window.issue(done);
   if (from_owner.present) shared_lets_go(cpu, owner_shared, from_owner, by);
   if (from_shared.present) shared_lets_go(cpu, cpu.shared, from_shared, by);
   if (from_core.present) core_lets_go(cpu, from_core, by);
+  if (load && !ahead && cpu.timed) cpu.coming.add(line, done);
+  return {issued, done, false, ahead, waits};
+}
+
+/// [LM12] A store that goes past the caches: the whole line to its home, and out of every cache.
+memory_system::outcome memory_system::around(cpu_state& cpu, std::uint64_t line, who by, ticks at) {
+  const unsigned home = home_of(line);
+  if (home == memory_map::unknown || !cpu.open.open(line)) return {at, at, true, true, false};
+  const ticks issued = cpu.window.room(at);
+  {
+    line_entry& e = directory_.at(line);
+    const std::lock_guard guard(e.lock);
+    take_from_others(cpu, e, line);
+    private_[cpu.core].invalidate(line);
+    shared_[cpu.shared].invalidate(line);
+    e.cores = 0;
+    e.shared = 0;
+    e.owner = 0;
+  }
+  const service served{home == cpu.node ? source::local_dram : source::remote_dram, home,
+                       dram_latency_[cpu.node][home]};
+  count(cpu, served, home, by);
+  if (!cpu.timed) return {at, at, false, true, false};
+  const ticks start = std::max(controllers_[home]->reserve(issued), cross(cpu, home, cpu.node, issued, by));
+  cpu.window.issue(start + served.latency);
+  return {issued, start + served.latency, false, true, false};
 }
 
 /// A store to a line that others may read.
-void memory_system::upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
+memory_system::outcome memory_system::upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line,
+                                              access_kind kind, who by, ticks at) {
   ticks done = 0;
-  const bool overlapped = kind == access_kind::store;
-  const ticks issued = overlapped ? cpu.window.room(cpu.now()) : cpu.now();
+  const bool ahead = kind == access_kind::store;
+  if (home_of(line) == memory_map::unknown) return {at, at, true, false, false};
+  at = in_order(cpu, directory_.at(line), by, at);
+  const ticks issued = cpu.window.room(at);
   {
-    if (home_of(line) == memory_map::unknown) return;
     line_entry& e = directory_.at(line);
     std::unique_lock guard(e.lock);
     if (!private_[cpu.core].find(line)) {  // taken away meanwhile
       guard.unlock();
-      return miss(cpu, virtual_line, line, kind, by);
+      return miss(cpu, virtual_line, line, kind, by, at);
     }
     if (cpu.watched) cpu.moved = movement_of(cpu, e, line, kind);
     const ticks latency = take_from_others(cpu, e, line);
+    if (latency != 0) e.changes_hands(issued);
     done = std::max(issued, e.ready) + latency;
     e.cores = bit(cpu.core);
     e.owner = static_cast<std::uint8_t>(cpu.core + 1);
-    private_[cpu.core].insert(line, private_cache::permission::writable, true);
+    private_[cpu.core].insert(line, private_cache::permission::writable, true,
+                              e.fought.load(std::memory_order_relaxed));
     if (latency != 0 && cpu.timed) e.ready = done;
   }
   cpu.counts.add(by, layout_.at(source::private_cache));
   cpu.counts.add(by, layout_.at(figure::upgrades));
-  wait(cpu, overlapped, issued, done, by);
+  if (ahead) cpu.counts.add(by, layout_.at(figure::overlapped));
+  if (cpu.timed) cpu.window.issue(done);
+  return {issued, done, false, ahead, false};
 }
 
 /// A load takes a line from whoever wrote it, a store from all that hold it. What nobody wrote is only copied.
@@ -255,16 +320,6 @@ ticks memory_system::cross(cpu_state& cpu, unsigned to, unsigned from, ticks at,
     cpu.counts.add(by, layout_.link_lines(link));
   }
   return start;
-}
-
-void memory_system::wait(cpu_state& cpu, bool overlapped, ticks issued, ticks done, who by) {
-  if (overlapped) {
-    cpu.counts.add(by, layout_.at(figure::overlapped));
-    if (cpu.timed) cpu.window.issue(done);
-    cpu.advance_to(issued);
-  } else {
-    cpu.advance_to(done);
-  }
 }
 
 void memory_system::count(cpu_state& cpu, const service& s, unsigned home, who by) {

@@ -2,7 +2,7 @@
 ///
 /// Threads: access() by each CPU's own thread, all at once.
 /// Errors:  none after construction.
-/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM9] and [LM13].
+/// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM13].
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,33 @@
 #include "directory.hpp"
 #include "machine.hpp"
 #include "memory_map.hpp"
+#include "pacer.hpp"
 #include "private_cache.hpp"
 #include "shared_cache.hpp"
 
 namespace homing::lab::model {
 
-enum class access_kind : std::uint8_t { load, store, atomic };
+enum class access_kind : std::uint8_t { load, store, atomic, store_around };
 
 class memory_system {
  public:
   /// Keeps references to both, which must live as long and no longer change.
   memory_system(const machine& m, const memory_map& map);
 
-  /// An access of `cpu` to physical line `line`; `virtual_line` is where the program sees it.
+  /// When an access was through. `issued`: when it found a miss slot. `ahead`: nobody waits for it, as it was fetched
+  /// ahead or is a store. `waits`: all of the core does, for it saw what another CPU has only just written [LM6].
+  struct outcome {
+    ticks issued = 0, done = 0;
+    bool hit = false, ahead = false, waits = false;
+  };
+  /// An access of `cpu` to physical line `line`, at `at`; `virtual_line` is where the program sees it.
+  outcome serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
+  /// The same now, by a core that has no scoreboard: it waits unless the access is `ahead`.
   void access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+  /// How long a hit in the private cache takes.
+  [[nodiscard]] ticks private_latency() const { return private_latency_; }
+  /// Who keeps the clocks together; without one, lines that are fought over are served as they come.
+  void paced_by(pacer& clocks) { clocks_ = &clocks; }
 
   [[nodiscard]] const count_layout& layout() const { return layout_; }
   [[nodiscard]] const time_scale& scale() const { return scale_; }
@@ -41,8 +54,10 @@ class memory_system {
     ticks latency = 0;
   };
 
-  void miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
-  void upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
+  outcome miss(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
+  outcome upgrade(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
+  outcome around(cpu_state& cpu, std::uint64_t line, who by, ticks at);
+  ticks in_order(cpu_state& cpu, const line_entry& e, who by, ticks at);
   [[nodiscard]] movement movement_of(const cpu_state& cpu, const line_entry& e, std::uint64_t line,
                                      access_kind kind) const;
   service find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line, unsigned home);
@@ -52,7 +67,6 @@ class memory_system {
   [[nodiscard]] double load_on_way(const cpu_state& cpu, const service& s, unsigned home, ticks at,
                                    bool overlapped) const;
   ticks cross(cpu_state& cpu, unsigned to, unsigned from, ticks at, who by);
-  void wait(cpu_state& cpu, bool overlapped, ticks issued, ticks done, who by);
   void count(cpu_state& cpu, const service& s, unsigned home, who by);
   void core_lets_go(cpu_state& cpu, const private_cache::victim& out, who by);
   void shared_lets_go(cpu_state& cpu, unsigned cache, const private_cache::victim& out, who by);
@@ -72,6 +86,8 @@ class memory_system {
   std::vector<std::unique_ptr<capacity>> pairs_;        // by node of the CPU and of the memory; where published
   std::deque<capacity> links_;
   directory directory_;
+  ticks private_latency_;
+  pacer* clocks_ = nullptr;
 };
 
 }  // namespace homing::lab::model

@@ -14,11 +14,11 @@ using json = nlohmann::ordered_json;
 const char* const not_seen[] = {
     "instruction fetches and page-table walks (code and page tables are taken to be in a cache)",
     "data that a hardware prefetcher fetched and nobody used",
-    "non-temporal stores (they count as ordinary ones)",
     "devices' own accesses (DMA)",
-    "the cache nearest to the core apart from the next (one private cache stands for both)",
-    "contention inside a core and of requests, invalidations and acknowledgements on links (data is counted)",
-    "what an address was computed from (a load outside a stream waits as if it depended on the one before)",
+    "the cache nearest to the core apart from the next, but for its latency (one private cache stands for both)",
+    "contention inside a core (units, ports, its other thread) and of requests and acknowledgements on links",
+    "branches that are guessed wrong",
+    "interrupts of CPUs that are not idle (they take no virtual time)",
     "the part of an access beyond its first cache line",
 };
 
@@ -104,11 +104,12 @@ json region_document(const machine& m, const memory_system& model, const region_
 
 }  // namespace
 
-std::string counts_document(const machine& m, const calibration& c, const memory_map& map, const memory_system* model,
-                            const std::vector<region_total>& regions) {
+std::string counts_document(const machine& m, const precision& p, const calibration& c, const memory_map& map,
+                            const memory_system* model, const std::vector<region_total>& regions) {
   json o;
   o["schema"] = 1;
   o["machine"] = m.name;
+  o["precision"] = {{"quantum_cycles", p.quantum_cycles}, {"look_cycles", p.look() / ticks_per_cycle}};
   o["calibrated"] = c.done;
   o["calibration"] = {{"error", c.error},
                       {"pages_learnt", c.pages_learnt},

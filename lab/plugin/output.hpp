@@ -11,6 +11,7 @@
 #include "machine.hpp"
 #include "memory_map.hpp"
 #include "memory_system.hpp"
+#include "precision.hpp"
 #include "regions.hpp"
 
 namespace homing::lab::model {
@@ -22,8 +23,9 @@ struct calibration {
 };
 
 /// The document, as text. Without a model there are no regions.
-[[nodiscard]] std::string counts_document(const machine& m, const calibration& c, const memory_map& map,
-                                          const memory_system* model, const std::vector<region_total>& regions);
+[[nodiscard]] std::string counts_document(const machine& m, const precision& p, const calibration& c,
+                                          const memory_map& map, const memory_system* model,
+                                          const std::vector<region_total>& regions);
 
 /// Writes a whole file or leaves the old one.
 [[nodiscard]] std::string write_counts(const std::filesystem::path& file, const std::string& document);

@@ -1,17 +1,17 @@
 // The QEMU plugin: hands every load and store of the virtual machine to the model, with its physical address.
 //
-// Arguments: machine=FILE (machine.json), out=FILE (counts.json), perhaps clock=FILE and hot=FILE (hot.json). Exit
-// status 97 if the calibration failed. Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in
-// `cpu_context`, the rest says for
+// Arguments: machine=FILE (machine.json), out=FILE (counts.json), perhaps clock=FILE, hot=FILE (hot.json) and
+//            quantum=CYCLES. Exit status 97 if the calibration failed.
+// Threads:   callbacks run on a thread a virtual CPU; what is a CPU's own is in `cpu_context`, the rest says for
 //            itself.
 // Source:    docs/design/0006-the-lab.md.
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
+#include "decode.hpp"
 #include "marker.hpp"
 #include "qemu_api.hpp"
 #include "session.hpp"
@@ -49,36 +49,20 @@ class recent_pages {
   std::uint64_t age_ = 1;
 };
 
-/// What a block of code is, as the word that its callback gets: its first address, and how many instructions it has.
-struct block_word {
-  static constexpr unsigned size_bits = 15;
-  static constexpr std::uint64_t ends_in_call = 1U << size_bits;  // its last instruction is a system call
-  static void* make(std::uint64_t address, std::size_t size, bool call) {
-    return reinterpret_cast<void*>((address << (size_bits + 1)) | (call ? ends_in_call : 0) | size);
-  }
-  explicit block_word(void* data) : word(reinterpret_cast<std::uint64_t>(data)) {}
-  [[nodiscard]] std::uint64_t instructions() const { return word & (ends_in_call - 1); }
-  [[nodiscard]] bool call() const { return (word & ends_in_call) != 0; }
-  [[nodiscard]] std::uint64_t address() const { return word >> (size_bits + 1); }
-  std::uint64_t word;
-};
-
 struct alignas(64) cpu_context {
   recent_pages pages;
-  std::uint64_t last_block = 0;
+  const code_block* last_block = nullptr;
   bool in_kernel = true;
 };
 
 // Never destroyed: QEMU calls at_exit() after the destructors of its plugins, and its CPUs run on until then.
 session* the_session = nullptr;
 cpu_context* contexts = nullptr;
+code_store* blocks = nullptr;
 qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
-void pause_a_little() {
-  const timespec t{0, 50000};
-  nanosleep(&t, nullptr);
-}
+void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
@@ -90,8 +74,7 @@ bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::ui
 
 template <who By, bool Locked, bool Watched>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
-  memory_system* const model = the_session->model();
-  if (model == nullptr) return;
+  if (the_session->model() == nullptr) return;
   if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
   std::uint64_t physical = 0;
   const std::uint64_t page = address >> page_bits, offset = address & ((1U << page_bits) - 1);
@@ -106,39 +89,39 @@ void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
   const access_kind kind = Locked                           ? access_kind::atomic
                            : qemu_plugin_mem_is_store(info) ? access_kind::store
                                                             : access_kind::load;
+  const code_place& at = *static_cast<const code_place*>(data);
   cpu_state& cpu = the_session->cpu(vcpu);
-  const ticks before = cpu.now();
-  cpu.moved = movement::none;
-  model->access(cpu, address >> line_bits, physical >> line_bits, kind, By);
+  if (Watched) cpu.moved = movement::none;
+  const ticks waited = the_session->access(vcpu, at, address >> line_bits, physical >> line_bits, kind, By);
   if (Watched) {
-    the_session->watch()->lines.note(vcpu, {.instruction = reinterpret_cast<std::uint64_t>(data),
+    the_session->watch()->lines.note(vcpu, {.instruction = at.address(),
                                             .address = address,
                                             .physical_line = physical >> line_bits,
                                             .bytes = 1U << qemu_plugin_mem_size_shift(info),
                                             .kind = kind,
                                             .moved = cpu.moved,
-                                            .waited = cpu.now() - before});
+                                            .waited = waited});
   }
 }
 
 template <who By>
 void on_block(unsigned vcpu, void* data) {
   cpu_context& context = contexts[vcpu];
-  const block_word block(data);
+  code_block& block = *static_cast<code_block*>(data);
   if (By == who::kernel) {
     if (!context.in_kernel) {
-      const bool call = block_word(reinterpret_cast<void*>(context.last_block)).call();
+      const bool call = context.last_block != nullptr && context.last_block->ends_in_call();
       the_session->enter_kernel(vcpu, call ? session::entry::system_call : session::entry::other, block.address());
     }
-    if (block.word != context.last_block) context.pages.forget();
+    if (&block != context.last_block) context.pages.forget();
     context.in_kernel = true;
   } else if (context.in_kernel) {
     context.in_kernel = false;
     context.pages.forget();
     the_session->leave_kernel(vcpu);
   }
-  context.last_block = block.word;
-  the_session->run(vcpu, block.instructions(), By);
+  context.last_block = &block;
+  the_session->run(vcpu, block, By);
 }
 
 struct watched_block {
@@ -150,6 +133,7 @@ struct watched_block {
 void on_watched_block(unsigned vcpu, void* data) {
   const auto* const block = static_cast<const watched_block*>(data);
   if (the_session->model() == nullptr) return;
+  the_session->finish(vcpu);
   the_session->watch()->code.begin(vcpu, the_session->cpu(vcpu), block->cells, block->instructions);
 }
 
@@ -162,7 +146,9 @@ qemu_plugin_vcpu_mem_cb_t access_callback(bool locked, bool watched) {
 void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
   std::uint64_t physical = 0;
   if (!physical_address(info, address, physical)) return;
-  the_session->mark(vcpu, static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data)), address, physical);
+  const code_place& at = *static_cast<const code_place*>(data);
+  if (the_session->model() != nullptr) the_session->reach(vcpu, at);
+  the_session->mark(vcpu, at.mark, address, physical);
   if (the_session->failed()) {
     the_session->write();
     std::fprintf(stderr, "homing lab: calibration failed: %s\n", the_session->error().c_str());
@@ -178,31 +164,33 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const std::size_t size = qemu_plugin_tb_n_insns(block);
   const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
-  const qemu_plugin_insn* const last = qemu_plugin_tb_get_insn(block, size - 1);
-  const bool call = is_system_call(code_of(last));
+  const std::uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
+  std::vector<std::uint8_t> bytes, sizes;
+  for (std::size_t i = 0; i != size; ++i) {
+    const auto code = code_of(qemu_plugin_tb_get_insn(block, i));
+    bytes.insert(bytes.end(), code.begin(), code.end());
+    sizes.push_back(static_cast<std::uint8_t>(code.size()));
+  }
+  code_block* const known = blocks->find(address, bytes, sizes);
   hot_watch* const watch = the_session->watch();
   if (watch != nullptr) {
     // Never freed: QEMU keeps translated code, and does not say when it drops it.
-    auto* const cells = watch->code.block(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)),
-                                          kernel ? who::kernel : who::program);
+    auto* const cells = watch->code.block(address, kernel ? who::kernel : who::program);
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_watched_block, QEMU_PLUGIN_CB_NO_REGS,
                                          new watched_block{cells, size});
   }
-  qemu_plugin_register_vcpu_tb_exec_cb(
-      block, kernel ? on_block<who::kernel> : on_block<who::program>, QEMU_PLUGIN_CB_NO_REGS,
-      block_word::make(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0)), size, call));
+  qemu_plugin_register_vcpu_tb_exec_cb(block, kernel ? on_block<who::kernel> : on_block<who::program>,
+                                       QEMU_PLUGIN_CB_NO_REGS, known);
   for (std::size_t i = 0; i != size; ++i) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     const auto code = code_of(insn);
     const bool locked = is_locked(code);
     qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
                                                 : access_callback<who::program>(locked, watch != nullptr);
-    void* data = reinterpret_cast<void*>(qemu_plugin_insn_vaddr(insn));
-    if (const auto operation = mark_of(code); operation && !kernel) {
-      callback = on_mark;
-      data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(*operation));
-    }
-    qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, data);
+    const code_place& place = known->places()[i];
+    if (place.mark != 0 && !kernel) callback = on_mark;
+    qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                     const_cast<code_place*>(&place));
   }
 }
 
@@ -239,13 +227,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
   using namespace homing::lab::model;
   try {
     if (!info->system_emulation) throw machine_error("expected QEMU's system emulation (qemu-system-x86_64)");
-    the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
+    the_session = session::from_arguments({argv, argv + argc}, sleep_on).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
                           std::to_string(info->system.smp_vcpus) + ", found " +
                           std::to_string(the_session->of().cpus()));
     }
     contexts = new cpu_context[the_session->of().cpus()];
+    blocks = new code_store;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "homing lab: %s\n", error.what());
     return 1;

@@ -35,6 +35,7 @@ class private_cache {
     [[nodiscard]] explicit operator bool() const { return at != nullptr; }
     [[nodiscard]] bool writable() const { return (word & writable_bit) != 0; }
     [[nodiscard]] bool dirty() const { return (word & dirty_bit) != 0; }
+    [[nodiscard]] bool fought() const { return (word & fought_bit) != 0; }
   };
   /// The line that had to leave; `present` is false if a slot was free.
   struct victim {
@@ -67,9 +68,10 @@ class private_cache {
     return f.dirty() || f.at->compare_exchange_strong(expected, f.word | dirty_bit, std::memory_order_relaxed);
   }
   /// Puts a line in, or changes the permission and state of one that is here.
-  victim insert(std::uint64_t line, permission may, bool dirty) noexcept {
-    const std::uint64_t word =
-        name_of(line) | (may == permission::writable ? writable_bit : 0) | (dirty ? dirty_bit : 0);
+  /// `fought`: others want it, too, so that a hit has to come in its turn [LM11].
+  victim insert(std::uint64_t line, permission may, bool dirty, bool fought = false) noexcept {
+    const std::uint64_t word = name_of(line) | (may == permission::writable ? writable_bit : 0) |
+                               (dirty ? dirty_bit : 0) | (fought ? fought_bit : 0);
     if (const found f = find(line)) {
       f.at->store(word, std::memory_order_relaxed);
       touch(f);
@@ -89,7 +91,7 @@ class private_cache {
     }
     const std::uint64_t old = words_[first + oldest].exchange(word, std::memory_order_relaxed);
     ages_[first + oldest].store(next_age(), std::memory_order_relaxed);
-    return {old != 0, (old & dirty_bit) != 0, (old >> 2) - 1};
+    return {old != 0, (old & dirty_bit) != 0, (old >> name_shift) - 1};
   }
   /// Takes a line away. Returns true if it was dirty.
   bool invalidate(std::uint64_t line) noexcept { return change(line, 0); }
@@ -97,8 +99,9 @@ class private_cache {
   bool share(std::uint64_t line) noexcept { return change(line, name_of(line)); }
 
  private:
-  static constexpr std::uint64_t writable_bit = 1, dirty_bit = 2, name_mask = ~std::uint64_t{3};
-  static std::uint64_t name_of(std::uint64_t line) noexcept { return (line + 1) << 2; }  // 0 is an empty slot
+  static constexpr unsigned name_shift = 3;
+  static constexpr std::uint64_t writable_bit = 1, dirty_bit = 2, fought_bit = 4, name_mask = ~std::uint64_t{7};
+  static std::uint64_t name_of(std::uint64_t line) noexcept { return (line + 1) << name_shift; }  // 0: an empty slot
 
   std::atomic<std::uint32_t>& age_of(const std::atomic<std::uint64_t>& word) noexcept {
     return ages_[static_cast<std::uint64_t>(&word - words_.get())];

@@ -3,11 +3,28 @@
 #include <homing/lab.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 
 namespace homing::lab::model {
+namespace {
+
+/// The cycles of "quantum=CYCLES".
+std::uint64_t read_quantum(const std::string& argument) {
+  const char* const first = argument.data() + argument.find('=') + 1;
+  const char* const end = argument.data() + argument.size();
+  std::uint64_t cycles = 0;
+  const auto [stopped, error] = std::from_chars(first, end, cycles);
+  if (error != std::errc{} || stopped != end || cycles < precision::least_cycles || cycles > precision::most_cycles) {
+    throw machine_error(argument + ": expected cycles from " + std::to_string(precision::least_cycles) + " to " +
+                        std::to_string(precision::most_cycles));
+  }
+  return cycles;
+}
+
+}  // namespace
 
 std::uint64_t kernel_entries::most_frequent() const {
   const std::lock_guard guard(lock_);
@@ -16,23 +33,27 @@ std::uint64_t kernel_entries::most_frequent() const {
   return most == times_.end() ? 0 : most->first;
 }
 
-session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock)
+session::session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock,
+                 precision exactness)
     : machine_(std::move(m)),
+      precision_(exactness),
       out_(std::move(out)),
       clock_(std::move(clock)),
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
       map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)),
-      clocks_(cpus_, pause),
+      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), sleep),
       regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
-                       model_->layout());
+                       model_->layout(), machine_.core, machine_.cpi);
   }
+  model_->paced_by(clocks_);
 }
 
-std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
+std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep) {
   std::filesystem::path machine_file, out, clock, hot;
+  precision exactness;
   for (const std::string& argument : arguments) {
     if (argument.starts_with("machine=")) {
       machine_file = argument.substr(8);
@@ -42,14 +63,16 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
       clock = argument.substr(6);
     } else if (argument.starts_with("hot=")) {
       hot = argument.substr(4);
+    } else if (argument.starts_with("quantum=")) {
+      exactness.quantum_cycles = read_quantum(argument);
     } else {
-      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE or hot=FILE");
+      throw machine_error(argument + ": expected machine=FILE, out=FILE, clock=FILE, hot=FILE or quantum=CYCLES");
     }
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
-  auto made = std::make_unique<session>(read_machine(machine_file), out, pause,
-                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock));
+  auto made = std::make_unique<session>(read_machine(machine_file), out, sleep,
+                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
   if (!hot.empty()) made->watch_for(hot);
   return made;
 }
@@ -62,21 +85,103 @@ void session::watch_for(std::filesystem::path file) {
 void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
-  if (!cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
-  cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
+  finish(cpu);
+  begin(cpu, instructions, by);
   const ticks before = cpu.now();
   cpu.advance_to(before + instructions * ticks_per_instruction_);
-  if (by == who::program) cpu.program.store(cpu.now(), std::memory_order_relaxed);
-  if (before >= cpu.next_check) {
-    cpu.next_check = before + check_every;
-    clocks_.check(cpu);
+  settle(cpu, by, before);
+}
+
+void session::run(unsigned i, code_block& block, who by) noexcept {
+  if (model() == nullptr) return;
+  cpu_state& cpu = cpus_[i];
+  finish(cpu);
+  begin(cpu, block.instructions(), by);
+  __builtin_prefetch(block.places());
+  cpu.block = &block;
+  cpu.begun = 0;
+  settle(cpu, by, cpu.now());
+}
+
+void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {
+  if (by == who::program && !cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
+  if (!cpu.timed) cpu.run_untimed(instructions);
+  cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
+}
+
+/// What is left of the block enters the scoreboard; a block that was left in the middle counts as a whole.
+void session::finish(cpu_state& cpu) noexcept {
+  if (cpu.block == nullptr) return;
+  if (cpu.timed && cpu.begun < cpu.block->instructions()) {
+    const code_place* const first = cpu.block->places();
+    cpu.advance_to(cpu.board.run(first + cpu.begun, first + cpu.block->instructions(), cpu.now()));
   }
+  cpu.block = nullptr;
+}
+
+void session::settle(cpu_state& cpu, who by, ticks before) noexcept {
+  clocks_.progress(cpu);
+  if (by == who::kernel) return;  // who waits here may hold a lock that a slower CPU needs, or owe it an answer
+  cpu.program.store(cpu.now(), std::memory_order_relaxed);
+  if (before >= cpu.next_check) clocks_.check(cpu);
+}
+
+void session::reach(unsigned i, const code_place& at) noexcept {
+  cpu_state& cpu = cpus_[i];
+  if (cpu.block != at.block) {
+    finish(cpu);
+    cpu.block = at.block;
+    cpu.begun = at.index;
+  }
+  if (!cpu.timed || at.index <= cpu.begun) return;
+  cpu.advance_to(cpu.board.run(at.block->places() + cpu.begun, &at, cpu.now()));
+  cpu.begun = at.index;
+}
+
+/// [LM10] The access begins when its address is known; what is made of its data waits for it, and nothing else does.
+ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_line, std::uint64_t line,
+                      access_kind kind, who by) {
+  memory_system& memory = *model();
+  cpu_state& cpu = cpus_[i];
+  if (!cpu.timed) {
+    memory.access(cpu, virtual_line, line, kind, by);
+    return 0;
+  }
+  reach(i, at);
+  const bool again = cpu.begun > at.index;
+  pipeline& board = cpu.board;
+  if (!again) cpu.advance_to(board.enter(cpu.now()));
+  cpu.begun = std::max<std::size_t>(cpu.begun, at.index + 1);
+  const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
+  if (kind == access_kind::load) {
+    const ticks from = board.address_ready(at, cpu.now());
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+    if (o.ahead) cpu.advance_to(o.issued);
+    ticks data = o.done;
+    if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
+    if (o.waits) cpu.advance_to(data);
+    board.loaded(at, data, again);
+    return o.done - from;
+  }
+  if (kind == access_kind::atomic && !again) {
+    const ticks from = board.quiet(at, cpu.now());
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+    cpu.advance_to(board.locked(at, o.done));
+    return o.done - from;
+  }
+  if (kind == access_kind::atomic) kind = access_kind::store;  // the second half of one
+  if (at.kind == op_kind::non_temporal) kind = access_kind::store_around;
+  const ticks from = board.store_ready(at, cpu.now(), again);
+  const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+  board.stored(at, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
+  return o.done - from;
 }
 
 void session::enter_kernel(unsigned i, entry how, std::uint64_t address) noexcept {
   // Relaxed: an address that is learnt late costs a few timer interrupts' time.
   if (how == entry::other && model() == nullptr) entries_.note(address);
-  cpus_[i].timed = how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed);
+  finish(cpus_[i]);
+  cpus_[i].set_timed(how == entry::system_call || address == page_fault_.load(std::memory_order_relaxed));
 }
 
 void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical) {
@@ -89,7 +194,8 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
     case HOMING_LAB_CLOSE: {
       const std::string label = letters_.take(sender);
       if (model() == nullptr) return;
-      cpus_[cpu].advance_to(std::max(cpus_[cpu].now(), cpus_[cpu].window.drained()));
+      cpus_[cpu].advance_to(cpus_[cpu].drained());
+      cpus_[cpu].program.store(cpus_[cpu].now(), std::memory_order_relaxed);  // as in settle(): the region's end
       if (operation == HOMING_LAB_OPEN) {
         regions_.open(label);
         clocks_.check(cpus_[cpu]);
@@ -118,7 +224,7 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
 /// [LT3] What the CPU has begun is over by then: a clock that is read after a load or a store includes it.
 void session::tell_time(cpu_state& cpu, std::uint64_t address) noexcept {
   if (clock_ == nullptr || model() == nullptr) return;
-  cpu.advance_to(cpu.window.drained());
+  cpu.advance_to(cpu.drained());
   clock_->tell(address, static_cast<std::uint64_t>(model_->scale().to_ns(cpu.now())));
 }
 
@@ -180,7 +286,7 @@ void session::finish() const {
 void session::write() const {
   const std::lock_guard guard(lock_);
   const std::string problem =
-      write_counts(out_, counts_document(machine_, calibration_, map_, model(), regions_.totals()));
+      write_counts(out_, counts_document(machine_, precision_, calibration_, map_, model(), regions_.totals()));
   if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
 }
 

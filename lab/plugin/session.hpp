@@ -24,6 +24,7 @@
 #include "memory_system.hpp"
 #include "output.hpp"
 #include "pacer.hpp"
+#include "precision.hpp"
 #include "regions.hpp"
 
 namespace homing::lab::model {
@@ -48,9 +49,10 @@ class session {
  public:
   enum class entry : std::uint8_t { system_call, other };
 
-  session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr);
-  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE" and "hot=FILE".
-  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
+  session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock = nullptr,
+          precision exactness = {});
+  /// "machine=FILE", "out=FILE", and perhaps "clock=FILE", "hot=FILE" and "quantum=CYCLES".
+  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep);
 
   [[nodiscard]] const machine& of() const { return machine_; }
   [[nodiscard]] const memory_map& map() const { return map_; }
@@ -60,11 +62,30 @@ class session {
 
   /// `instructions` are about to be run.
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
+  /// A block of code is about to be run: its instructions enter the scoreboard as its accesses come.
+  void run(unsigned cpu, code_block& block, who by) noexcept;
+  /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself. Returns
+  /// how long its line took: 0 for a hit, and where no time passes.
+  ticks access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
+               who by);
+  /// The instructions before this one have run.
+  void reach(unsigned cpu, const code_place& at) noexcept;
+  /// All that the CPU was said to run has entered its scoreboard.
+  void finish(unsigned cpu) noexcept { finish(cpus_[cpu]); }
   /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
   void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
   /// A CPU goes back to a program, perhaps another one.
-  void leave_kernel(unsigned cpu) noexcept { cpus_[cpu].timed = true; }
-  void idle(unsigned cpu) noexcept { cpus_[cpu].running.store(false, std::memory_order_relaxed); }
+  void leave_kernel(unsigned cpu) noexcept {
+    finish(cpus_[cpu]);
+    cpus_[cpu].set_timed(true);
+  }
+  /// Nothing to do. Until it runs a program again its kernel takes no time: what comes are interrupts. [LM9]
+  void idle(unsigned cpu) noexcept {
+    finish(cpus_[cpu]);
+    cpus_[cpu].running.store(false, std::memory_order_relaxed);
+    cpus_[cpu].set_timed(false);
+    clocks_.progress(cpus_[cpu]);
+  }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
 
@@ -81,8 +102,9 @@ class session {
   void finish() const;
 
  private:
-  static constexpr ticks check_every = 4096 * ticks_per_cycle;
-
+  void begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept;
+  static void finish(cpu_state& cpu) noexcept;
+  void settle(cpu_state& cpu, who by, ticks before) noexcept;
   void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
   void calibrated();
@@ -90,6 +112,7 @@ class session {
   void fail(std::string why);
 
   machine machine_;
+  precision precision_;
   std::filesystem::path out_;
   std::unique_ptr<clock_file> clock_;  // none: the program reads the guest's clock, which is the host's
   ticks ticks_per_instruction_;

@@ -2,10 +2,9 @@
 /// program's.
 ///
 /// A miss belongs to a stream if it continues one: the same distance from the stream's last miss as that had from the
-/// one before, at most 32 lines. All others are taken to depend on the load before them, as in a chain of pointers: the
-/// emulator does not show what an address was computed from.
-/// Threads: its CPU's only.
-/// Source:  what processors' prefetchers do; Intel's optimization manual, "Data Prefetching".
+/// one before, at most 32 lines. Single misses at random addresses take the place of each other, not of streams: a
+/// stream is followed as prefetchers do that know its instruction. Threads: its CPU's only. Source:  what processors'
+/// prefetchers do; Intel's optimization manual, "Data Prefetching".
 #pragma once
 
 #include <array>
@@ -16,12 +15,14 @@ namespace homing::lab::model {
 class stream_detector {
  public:
   static constexpr std::int64_t distance_max = 32;
-  static constexpr unsigned streams = 16;
+  static constexpr unsigned streams = 64;
+  static constexpr std::uint64_t followed_misses_max = 1024;  // for so many of others a stream is not forgotten
 
   /// Notes a miss. Returns true if it continues a stream.
   bool miss(std::uint64_t line) noexcept {
     ++now_;
     stream* oldest = &table_[0];
+    const auto age = [&](const stream& s) { return now_ - s.used + (s.step == 0 ? followed_misses_max : 0); };
     for (stream& s : table_) {
       const auto distance = static_cast<std::int64_t>(line - s.last);
       if (distance == 0) {
@@ -33,7 +34,7 @@ class stream_detector {
         s = {line, distance, now_};
         return goes_on;
       }
-      if (s.used < oldest->used) oldest = &s;
+      if (age(s) > age(*oldest)) oldest = &s;
     }
     *oldest = {line, 0, now_};
     return false;

@@ -32,6 +32,18 @@ inline void write_lines(char* data, std::size_t bytes) {
   }
 }
 
+/// Stores every cache line, in order, past the caches.
+inline void write_lines_around(char* data, std::size_t bytes) {
+  for (const char* end = data + bytes; data != end; data += 128) {
+    __asm__ volatile(
+        "movntdq %%xmm0, (%0)\n movntdq %%xmm0, 16(%0)\n movntdq %%xmm0, 32(%0)\n movntdq %%xmm0, 48(%0)\n"
+        "movntdq %%xmm0, 64(%0)\n movntdq %%xmm0, 80(%0)\n movntdq %%xmm0, 96(%0)\n movntdq %%xmm0, 112(%0)\n"
+        :
+        : "r"(data)
+        : "memory");
+  }
+}
+
 /// Follows a cycle of pointers. Eight loads a step. Returns where it ends.
 inline const char* walk(const char* at, std::size_t steps) {
   for (std::size_t i = 0; i < steps; i += 8) {

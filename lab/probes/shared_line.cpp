@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
           }
           line.store(turn + 1, std::memory_order_release);
         }
-      });
-  homing::lab::end(label.c_str());
+      },
+      [&] { homing::lab::end(label.c_str()); });
   std::printf("{\"region\": \"%s\", \"turns\": %u, \"cpus\": [%u, %u]}\n", label.c_str(), turns, cpus[0], cpus[1]);
   std::fprintf(stderr, "expected: one line a turn from the other node's cache, none from DRAM\n");
 }

@@ -2,6 +2,7 @@
 //   local        on its own node            interleaved  over all nodes, page by page
 //   next         on the next node           one          all on the first node
 //   write        on its own node, and written instead of read
+//   around       on its own node, and written past the caches
 //   last         all on the last node: where a machine has one without CPUs, that one
 //
 // The region "stream PATTERN" is the time in which all CPUs do so. MIB should be more than a node's last-level cache.
@@ -47,15 +48,18 @@ void make_workers(const std::string& pattern, std::vector<worker>& workers, std:
 int main(int argc, char** argv) {
   const std::string pattern = argc > 1 ? argv[1] : "";
   const long mib = argc > 2 ? std::atol(argv[2]) : 4;
-  const char* const patterns[] = {"local", "next", "one", "last", "interleaved", "write"};
+  const char* const patterns[] = {"local", "next", "one", "last", "interleaved", "write", "around"};
   if (std::find(std::begin(patterns), std::end(patterns), pattern) == std::end(patterns) || mib < 1) {
-    fail("expected PATTERN [MIB], PATTERN one of local, next, one, last, interleaved, write");
+    fail("expected PATTERN [MIB], PATTERN one of local, next, one, last, interleaved, write, around");
   }
   const std::string label = "stream " + pattern;
   std::vector<worker> workers;
   std::vector<stream> streams;
   make_workers(pattern, workers, streams);
-  run_streams(streams, label, pattern == "write" ? direction::write : direction::read, [&](std::size_t i) {
+  const direction which = pattern == "write"    ? direction::write
+                          : pattern == "around" ? direction::write_around
+                                                : direction::read;
+  run_streams(streams, label, which, [&](std::size_t i) {
     workers[i].memory = std::make_unique<node_memory>(static_cast<std::size_t>(mib) << 20, workers[i].memory_nodes);
     workers[i].memory->touch();
     streams[i].data = workers[i].memory->data();

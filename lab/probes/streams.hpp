@@ -20,7 +20,7 @@ struct stream {
   std::size_t bytes;
 };
 
-enum class direction { read, write };
+enum class direction { read, write, write_around };
 
 /// So large that the loop's own lines, which the stream pushes out of the private cache between two chunks, do not
 /// show.
@@ -49,7 +49,9 @@ inline void run_streams(std::vector<stream>& streams, const std::string& label, 
         std::size_t at = 0, past = 0;
         // Relaxed: they only count, and nobody waits for them.
         while (done.load(std::memory_order_relaxed) != all) {
-          if (which == direction::write) {
+          if (which == direction::write_around) {
+            write_lines_around(mine.data + at, chunk_bytes);
+          } else if (which == direction::write) {
             write_lines(mine.data + at, chunk_bytes);
           } else {
             read_lines(mine.data + at, chunk_bytes);
@@ -59,7 +61,8 @@ inline void run_streams(std::vector<stream>& streams, const std::string& label, 
           if (past == chunk_bytes && warm.fetch_add(1, std::memory_order_relaxed) + 1 == all) begin(label.c_str());
           if (past == mine.bytes && done.fetch_add(1, std::memory_order_relaxed) + 1 == all) end(label.c_str());
         }
-      });
+      },
+      [] {});
 }
 
 /// Adds the pages of `memory`, as the kernel says, that a CPU of `node` uses: all of them, and the near ones.

@@ -22,7 +22,7 @@ namespace {
 using namespace homing::lab::model;
 
 std::atomic<int> pauses = 0;
-void count_pause() { ++pauses; }
+void count_pause(bell&, std::uint32_t) { ++pauses; }
 
 struct LabSession : testing::Test {
   LabSession() : out(testing::TempDir() + "homing_lab_counts.json"), run(lab_test::machine(), out, count_pause) {}
@@ -150,13 +150,32 @@ TEST_F(LabSession, WhoIsFarAheadWaitsAWhile) {
   pauses = 0;
   for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);  // CPU 0 runs, and gets nowhere
   EXPECT_GT(pauses, 0);
-  EXPECT_LE(pauses, 20 * static_cast<int>(pacer::pauses_max));
+  EXPECT_LE(pauses, 20 * static_cast<int>(pacer::sleeps_max));
   pauses = 0;
   run.idle(0);
   for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);
   EXPECT_EQ(pauses, 0);
   run.run(0, 1, who::program);  // it wakes where the others are
   EXPECT_GE(run.cpu(0).now(), 195000 * ticks_per_cycle);
+}
+
+TEST_F(LabSession, WhoServesAnInterruptIsWaitedForUnlessItTakesLong) {
+  calibrate();
+  const std::uint64_t far = 10 * precision{}.quantum_cycles;
+  run.run(1, 100, who::program);
+  run.enter_kernel(1, session::entry::other, 0xffffffff81000000);
+  run.run(1, 1000, who::kernel);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_GT(pauses.exchange(0), 0) << "its clock stands still, but only for a moment";
+  run.run(1, cpu_state::untimed_max, who::kernel);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_EQ(pauses.exchange(0), 0) << "it may be waiting itself";
+  run.leave_kernel(1);
+  run.run(0, far, who::program);
+  run.run(0, 1, who::program);
+  EXPECT_GT(pauses.exchange(0), 0);
 }
 
 TEST_F(LabSession, InterruptsTakeNoTime) {
@@ -174,6 +193,23 @@ TEST_F(LabSession, InterruptsTakeNoTime) {
   EXPECT_EQ(time_of(session::entry::system_call, 0xcc), 10U);
   EXPECT_EQ(time_of(session::entry::other, 0xaa), 10U);  // what came most often: page faults
   EXPECT_EQ(time_of(session::entry::other, 0xbb), 0U);
+}
+
+TEST_F(LabSession, AnIdleCpusInterruptsTakeNoTime) {
+  calibrate();
+  run.run(0, 100, who::program);
+  run.run(1, 100, who::program);
+  run.enter_kernel(1, session::entry::system_call, 0xcc);
+  run.run(1, 50, who::kernel);
+  run.idle(1);
+  const ticks before = run.cpu(1).now();
+  run.run(1, 100000, who::kernel);
+  EXPECT_EQ(run.cpu(1).now(), before);
+  run.run(0, 100000, who::program);
+  run.leave_kernel(1);
+  run.run(1, 1, who::program);
+  EXPECT_GE(run.cpu(1).now(), run.cpu(0).now()) << "it wakes where the others are";
+  EXPECT_LE(run.cpu(1).now(), run.cpu(0).now() + ticks_per_cycle);
 }
 
 TEST(LabArguments, AreNamedWhenWrong) {

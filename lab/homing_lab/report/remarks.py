@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..counts import said_precision
 from . import html, words
 from .figures import Report
 
@@ -53,6 +54,8 @@ def warnings(report: Report) -> list[str]:
                 f"{group.label}: {words.percent(given_up / waits)} of the waits for slower CPUs "
                 "were given up, so virtual times may be off."
             )
+    if len({said_precision(run.counts) for group in report.groups for run in group.runs}) > 1:
+        result.append("The runs' clocks were kept together differently (--quantum).")
     if len({group.machine_name for group in report.groups}) > 1:
         result.append("The runs are of different machines: compare shares rather than times.")
     scales = {run.record.get("cache_scale", 1) for g in report.groups for run in g.runs}
@@ -63,8 +66,10 @@ def warnings(report: Report) -> list[str]:
 
 def section(report: Report) -> str:
     not_seen = _all(report, "notSeen")
+    said = (said_precision(run.counts) for group in report.groups for run in group.runs)
+    clocks = [f"{text}." for text in dict.fromkeys(said) if text]
     seen = html.listing(not_seen) if not_seen else "<p>The runs do not say.</p>"
     return (
         '<section class="card" id="model"><h2>What is modelled</h2>'
-        f"{html.listing(MODELLED)}<h3>What the model does not see</h3>{seen}</section>"
+        f"{html.listing(MODELLED + clocks)}<h3>What the model does not see</h3>{seen}</section>"
     )
