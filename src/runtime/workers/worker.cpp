@@ -30,8 +30,9 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
 }
 
 bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) noexcept {
+  const auto nearest = machine_.nearest_first(static_cast<topology::domain_index>(home));
   for (unsigned i = 0; i != domains; ++i) {
-    const unsigned d = (home + i) % domain_count_;
+    const unsigned d = topology::to_index(nearest[i]);
     if (!reserve(a, d)) {
       continue;
     }
@@ -110,11 +111,11 @@ worker* resource_manager::make_worker(unsigned domain) noexcept {
 }
 
 // [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
-// should, if such a worker idles. Under the lock.
+// should, if such a worker idles; the nearest one of these. Under the lock.
 worker* resource_manager::bring_idle(unsigned to) noexcept {
   for (const bool surplus_only : {true, false}) {
-    for (unsigned i = 1; i < domain_count_; ++i) {
-      const unsigned from = (to + i) % domain_count_;
+    for (const topology::domain_index d : machine_.nearest_first(static_cast<topology::domain_index>(to)).subspan(1)) {
+      const unsigned from = topology::to_index(d);
       if (surplus_only && domains_[from].made <= domains_[from].promised) {
         continue;
       }
