@@ -51,6 +51,26 @@ struct table {
   }
 };
 
+/// [D2] A thief that reads a tail that was popped back sees the entries below it.
+const scenario left_below("deque: an entry below what was popped", {}, [] {
+  table<2> t;
+  threads({[&] {
+             t.push(0);
+             t.push(1);
+             t.pop();
+           },
+           [&] { t.steal(); }});
+  t.check(2);
+});
+
+/// A look at an entry that is there sees its tag, and its array, also where that is new.
+const scenario looked("deque: a look at a tag", {}, [] {
+  work_deque deque;
+  threads({[&] { deque.push(8, 1); },
+           [&] { require(!deque.has([](std::uint64_t tag) { return tag != 1; }), "the tag is the item's"); }});
+  require(deque.has(all), "it is there");
+});
+
 const scenario one_entry("deque: one entry, its owner and two thieves", {.sample_preemptions = 1}, [] {
   table<1> t;
   threads({[&] {

@@ -172,16 +172,16 @@ class Builder:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="a build folder in which the models were built")
-    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--only", default="", help="mutants whose name (FILE:LINE WHAT) contains this")
     parser.add_argument("--sample", action="store_true", help="the models' sample bounds")
     parser.add_argument("--seconds", type=int, default=600, help="for one mutant's model; out of time counts as survived")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path, help="also write the outcomes here")
     parser.add_argument("--list", action="store_true", help="only say which mutants there are")
     options = parser.parse_args()
-    mutants = [m for file in MODELS if options.only in file for m in mutants_of(file)]
+    mutants = [m for file in MODELS for m in mutants_of(file) if options.only in m.name]
     if not mutants:
-        parser.error(f"no modelled file's path contains {options.only!r}: {', '.join(MODELS)}")
+        parser.error(f"no mutant's name contains {options.only!r}; --list has them")
     if options.list:
         print("\n".join(m.name for m in mutants))
         return 0
