@@ -12,6 +12,7 @@ Exit code: 0 if every mutant was found or is listed in survivors.toml with its r
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import json
@@ -63,6 +64,7 @@ class Mutant:
     end: int
     text: str  # instead of [begin, end)
     source: str  # the line as it stands
+    nth: int = 1  # of those that are alike in this file
 
     @property
     def name(self) -> str:
@@ -71,7 +73,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """Without the line's number, which any change above it moves."""
-        return f"{self.file}: {self.source}: {self.what}"
+        return f"{self.file}: {self.source}: {self.what}" + (f" ({self.nth})" if self.nth > 1 else "")
 
 
 def without_comments(text: str) -> str:
@@ -119,7 +121,12 @@ def mutants_of(file: str) -> list[Mutant]:
                 add(what, begin, end, code[begin:end].replace(order, weaker))
     for fence in FENCE.finditer(code):
         add(f"without {fence[1]}", fence.start(), fence.end(), ";")
-    return sorted(found, key=lambda m: (m.line, m.what))
+    found.sort(key=lambda m: (m.line, m.what))
+    alike = collections.Counter()
+    for i, mutant in enumerate(found):
+        alike[mutant.key] += 1
+        found[i] = dataclasses.replace(mutant, nth=alike[mutant.key])
+    return found
 
 
 def is_failure(code: str, start: int, end: int) -> bool:
