@@ -26,16 +26,26 @@ namespace homing::lab::model::aarch64 {
   return operation;
 }
 
+/// LDADD, LDSET, SWP and their like; LDAPR, which is encoded among them, is none.
+[[nodiscard]] inline bool is_load_acquire(std::uint32_t word) { return (word & 0x3ffffc00) == 0x38bfc000; }
+[[nodiscard]] inline bool is_atomic_update(std::uint32_t word) {
+  return (word & 0x3b200c00) == 0x38200000 && !is_load_acquire(word);
+}
+
+/// CAS and CASP.
+[[nodiscard]] inline bool is_compare_and_swap(std::uint32_t word) {
+  return (word & 0x3fa07c00) == 0x08a07c00 || (word & 0xbfa07c00) == 0x08207c00;
+}
+
+/// STXR, STLXR, STXP and STLXP.
+[[nodiscard]] inline bool is_store_exclusive(std::uint32_t word) {
+  return (word & 0x3fe00000) == 0x08000000 || (word & 0xbfe00000) == 0x88200000;
+}
+
 /// True for what waits until its line is owned: atomic read-modify-writes, and stores that tell whether they stored.
 [[nodiscard]] inline bool is_locked(std::span<const std::uint8_t> code) {
   const std::uint32_t word = word_of(code);
-  const auto is = [word](std::uint32_t mask, std::uint32_t value) { return (word & mask) == value; };
-  const bool load_acquire = is(0x3ffffc00, 0x38bfc000);  // LDAPR, which is encoded among them
-  return (is(0x3b200c00, 0x38200000) && !load_acquire)   // LDADD, LDSET, SWP and their like
-         || is(0x3fa07c00, 0x08a07c00)                   // CAS
-         || is(0xbfa07c00, 0x08207c00)                   // CASP
-         || is(0x3fe00000, 0x08000000)                   // STXR, STLXR
-         || is(0xbfe00000, 0x88200000);                  // STXP, STLXP
+  return is_atomic_update(word) || is_compare_and_swap(word) || is_store_exclusive(word);
 }
 
 /// True for svc.

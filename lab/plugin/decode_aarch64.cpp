@@ -49,13 +49,11 @@ class register_names {
 
 /// What becomes of an instruction's registers, in the order of its operands.
 enum class shape : std::uint8_t {
-  first_written,   // add x0, x1, x2
-  first_updated,   // fmla v0, v1, v2; movk x0, 1
-  all_read,        // cmp, str, branches
-  all_written,     // ldr, ldp
-  status_written,  // stxr w0, x1, [x2]
-  second_written,  // ldadd x0, x1, [x2]
-  compared         // cas x0, x1, [x2]: the first is read and written
+  first_written,  // add x0, x1, x2
+  first_updated,  // fmla v0, v1, v2; movk x0, 1
+  all_read,       // cmp, str, branches
+  all_written,    // ldr, ldp
+  status_written  // stxr w0, x1, [x2]
 };
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -66,13 +64,7 @@ bool is_branch(std::string_view name) {
   return name[0] == 'b' && (is_one_of(name, {"b", "bl", "br", "blr"}) || name.starts_with("b."));
 }
 
-bool is_atomic_load(std::string_view name) {
-  return begins(name, {"ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin"});
-}
-
 shape shape_of(std::string_view name, const cs_arm64& x) {
-  if (name.starts_with("cas")) return shape::compared;
-  if (name.starts_with("swp") || is_atomic_load(name)) return shape::second_written;
   if (begins(name, {"stxr", "stlxr", "stxp", "stlxp"})) return shape::status_written;
   if (begins(name, {"st", "cmp", "cmn", "tst", "ccm", "fcmp", "fccmp", "cbz", "cbnz", "tbz", "tbnz", "ret", "prfm"}) ||
       is_branch(name)) {
@@ -95,7 +87,7 @@ bool is_vector(const cs_arm64& x) {
 }
 
 latency_class class_of(std::string_view name, const cs_arm64& x) {
-  if (begins(name, {"ld", "swp", "cas"})) return latency_class::move;
+  if (name.starts_with("ld")) return latency_class::move;
   if (begins(name, {"fmadd", "fmsub", "fnmadd", "fnmsub", "fmla", "fmls"})) return latency_class::fused;
   if (begins(name, {"fmul", "fnmul"})) return latency_class::float_multiply;
   if (begins(name, {"fdiv", "fsqrt"})) return latency_class::float_divide;
@@ -131,6 +123,30 @@ op_kind kind_of(std::string_view name, const cs_arm64& x, std::span<const std::u
   }
 }
 
+/// A register by its number in an encoding; 31 is the zero register or, for addresses, the stack pointer.
+std::uint8_t general(std::uint32_t number) {
+  return number == 31 ? registers::none : static_cast<std::uint8_t>(registers::general + number);
+}
+
+/// Loads and read-modify-writes of ARMv8.1 and 8.3, which capstone 4 does not know; false for others.
+bool decode_newer(std::span<const std::uint8_t> code, micro_op& op) {
+  const std::uint32_t word = aarch64::word_of(code);
+  const std::uint32_t s = word >> 16 & 31, n = word >> 5 & 31, t = word & 31;
+  const bool compares = aarch64::is_compare_and_swap(word);
+  if (!compares && !aarch64::is_atomic_update(word) && !aarch64::is_load_acquire(word)) return false;
+  op.latency = latency_class::move;
+  add(op.address, static_cast<std::uint8_t>(registers::general + n), registers::none);
+  if (aarch64::is_load_acquire(word)) {
+    add(op.results, general(t), registers::sink);
+    return true;
+  }
+  op.kind = op_kind::locked;
+  add(op.sources, general(s), registers::none);
+  if (compares) add(op.sources, general(t), registers::none);
+  add(op.results, general(compares ? s : t), registers::sink);
+  return true;
+}
+
 class decoder {
  public:
   decoder() {
@@ -143,6 +159,7 @@ class decoder {
 
   micro_op operator()(std::span<const std::uint8_t> code) {
     micro_op op;
+    if (decode_newer(code, op)) return op;
     const std::uint8_t* at = code.data();
     std::size_t left = code.size();
     std::uint64_t address = 0;
@@ -156,6 +173,7 @@ class decoder {
     op.latency = class_of(name, detail.arm64);
     operands(op, shape_of(name, detail.arm64), detail.arm64);
     implied(op, detail);
+    if (name == "bl" || name == "blr") add(op.results, registers::general + 30, registers::sink);
     return op;
   }
 
@@ -183,8 +201,6 @@ class decoder {
       case shape::first_written:
       case shape::status_written:
         return number != 0;
-      case shape::second_written:
-        return number == 0;
       default:
         return true;
     }
@@ -196,14 +212,12 @@ class decoder {
         return false;
       case shape::all_written:
         return true;
-      case shape::second_written:
-        return number == 1;
       default:
         return number == 0;
     }
   }
 
-  /// The flags, and the register that a call leaves its way back in.
+  /// The flags.
   void implied(micro_op& op, const cs_detail& detail) const {
     for (unsigned i = 0; i != detail.regs_read_count; ++i) {
       const std::uint8_t which = (*names_)[detail.regs_read[i]];
@@ -211,7 +225,7 @@ class decoder {
     }
     for (unsigned i = 0; i != detail.regs_write_count; ++i) {
       const std::uint8_t which = (*names_)[detail.regs_write[i]];
-      if (which != registers::aarch64_stack_pointer) add(op.results, which, registers::sink);
+      if (which == registers::aarch64_flags) add(op.results, which, registers::sink);
     }
   }
 
