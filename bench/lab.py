@@ -35,6 +35,7 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--boots", type=bench.positive, help="of each machine (default 5, quick 1)")
     parser.add_argument("--reps", type=bench.positive, help="repetitions in one process (default 5, quick 3)")
     parser.add_argument("--target-us", type=bench.positive, help="of one repetition, by the host's own time with one thread")
+    parser.add_argument("--quantum", type=bench.positive, metavar="CYCLES", help="of `homing lab run`; default: the lab's own")
     parser.add_argument("--timeout", type=bench.positive, default=3600, metavar="SECONDS", help="for one boot")
     parser.add_argument("--seed", type=int, default=1, help="of inputs, orders and resampling")
     parser.add_argument("--no-hot", action="store_true", help="leave out where the time goes")
@@ -123,7 +124,8 @@ def main(arguments: list[str]) -> int:
     binaries = bench.build(options, lambda program: lab_cases.program_wanted(program, options))
     libraries = {"stock": options.stock.absolute(), "ours": options.ours.absolute()}
     parts = [path for path in sorted(options.homing.resolve().parent.parent.glob("lab/*homing*")) if path.is_file()]
-    lab = lab_boot.Lab(options.homing.absolute(), libraries, options.timeout, options.output, parts, options.only_kept)
+    lab = lab_boot.Lab(options.homing.absolute(), libraries, options.timeout, options.output, parts, options.only_kept,
+                       options.quantum)
     progress("choosing cases")
     options.output.mkdir(parents=True, exist_ok=True)
     cases = lab_cases.Cases(binaries, Library("stock", options.stock), options, options.output / "iterations.json")
@@ -135,7 +137,8 @@ def main(arguments: list[str]) -> int:
         "commit": machine.describe(ROOT)["commit"],
         "host": machine.describe(ROOT)["processor"],
         "load": f"{os.getloadavg()[0]:.0f}",
-        "options": {"seed": options.seed, "boots": options.boots, "reps": options.reps, "target_us": options.target_us},
+        "options": {"seed": options.seed, "boots": options.boots, "reps": options.reps, "target_us": options.target_us,
+                    "quantum": options.quantum},
         "machines": [],
     }
     for name in options.machines:

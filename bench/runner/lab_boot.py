@@ -43,6 +43,7 @@ class Lab:
     folder: Path  # of the kept outcomes
     parts: list[Path] = field(default_factory=list)  # files that decide the figures: plugin and guest parts
     only_kept: bool = False  # boot nothing
+    quantum: int | None = None  # how far apart the CPUs' clocks may be, in cycles; None: the lab's own
     shapes: dict[str, dict] = field(default_factory=dict)  # of the machines, by name
 
     def environment(self) -> dict[str, str]:
@@ -58,6 +59,8 @@ class Lab:
         """Exit status, and what was said."""
         files = {binary: f"/bench/{binary.name}" for binary in binaries}
         files |= {folder / "libtbb.so.12": f"/{name}/libtbb.so.12" for name, folder in self.libraries.items()}
+        if self.quantum is not None:
+            options += ("--quantum", str(self.quantum))
         command = [str(self.command), "lab", "run", "--machine", machine, "--virtual-clock", *options,
                    "--timeout", str(self.timeout_s), "--results", str(results), "--plain-words",
                    *(f"--file={here}:{there}" for here, there in files.items()), "--", *words]
@@ -68,7 +71,7 @@ class Lab:
     def key(self, machine: str, *what: object) -> str:
         """Of everything that an outcome depends on."""
         shape = json.dumps(self.shapes.get(machine), sort_keys=True)
-        sum_ = hashlib.sha256(repr((machine, shape, what)).encode())
+        sum_ = hashlib.sha256(repr((machine, shape, self.quantum, what)).encode())
         for file in (*self.parts, *(folder / "libtbb.so.12" for folder in self.libraries.values())):
             sum_.update(file.read_bytes())
         return sum_.hexdigest()

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "bell.hpp"
 #include "counts.hpp"
 #include "decode.hpp"
 #include "pipeline.hpp"
@@ -90,6 +91,18 @@ class nearest_lines {
 /// What an access did to its line: nothing that another core could notice, or it took the line from one.
 enum class movement : std::uint8_t { none, between_caches, between_nodes };
 
+struct cpu_state;
+
+/// A CPU's part in the waiting for clocks, which the pacer does. All relaxed: what is missed costs a millisecond.
+struct waiting {
+  static constexpr ticks never = ~ticks{0};
+
+  std::atomic<ticks> awaited{never};    // the clock of this CPU at which somebody wants to be woken
+  std::atomic<cpu_state*> on{nullptr};  // whose clock this CPU waits for; until it is there
+  std::atomic<ticks> until{0};
+  bell woken;
+};
+
 struct alignas(64) cpu_state {
   cpu_state(unsigned core_of, unsigned shared_of, unsigned node_of, unsigned overlap, const count_layout& layout,
             const core_shape& shape = {}, double cpi = 1)
@@ -129,9 +142,10 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
-  bool timed = true;                // false while an interrupt is served, which takes no virtual time [LM9]
-  std::atomic<bool> aside{false};   // it has been served for so long that others must not wait for its clock [LM7]
-  std::uint64_t untimed_left = 0;   // instructions until then
+  bool timed = true;               // false while an interrupt is served, which takes no virtual time [LM9]
+  std::atomic<bool> aside{false};  // it has been served for so long that others must not wait for its clock [LM7]
+  std::uint64_t untimed_left = 0;  // instructions until then
+  waiting wait;
   ticks next_check = 0;             // when it has to look where the others are
   bool watched = false;             // somebody asks for `moved`
   movement moved = movement::none;  // of the last access, if that was not from the private cache

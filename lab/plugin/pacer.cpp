@@ -1,9 +1,6 @@
 #include "pacer.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <limits>
 
 namespace homing::lab::model {
 
@@ -13,35 +10,67 @@ ticks pacer::front() const noexcept {
   return t;
 }
 
-ticks pacer::slowest(const cpu_state& but) const noexcept {
-  ticks t = std::numeric_limits<ticks>::max();
-  for (const cpu_state& cpu : cpus_) {
-    const bool counts = cpu.running.load(std::memory_order_relaxed) && !cpu.aside.load(std::memory_order_relaxed);
-    if (&cpu != &but && counts) t = std::min(t, cpu.now());
+cpu_state* pacer::slowest(const cpu_state& but) const noexcept {
+  cpu_state* found = nullptr;
+  for (cpu_state& cpu : cpus_) {
+    if (&cpu != &but && counts(cpu) && (found == nullptr || cpu.now() < found->now())) found = &cpu;
   }
-  return t;
+  return found;
 }
 
 void pacer::check(cpu_state& cpu) noexcept {
   cpu.catch_up(floor_.load(std::memory_order_relaxed));
   cpu.next_check = cpu.now() + look_;
-  wait(cpu, quantum_);
+  wait(cpu, quantum_, look_);
 }
 
-void pacer::wait(const cpu_state& cpu, ticks slack) noexcept {
-  const auto ahead = [&] { return cpu.now() > slack && cpu.now() - slack > slowest(cpu); };
-  if (!ahead()) return;
+/// Waits if somebody is earlier by more than `slack`, until nobody is by more than `slack_then`.
+void pacer::wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept {
+  progress(cpu);
+  const auto behind = [&](ticks by) {
+    cpu_state* const other = cpu.now() > by ? slowest(cpu) : nullptr;
+    return other != nullptr && other->now() < cpu.now() - by ? other : nullptr;
+  };
+  if (behind(slack) == nullptr) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
-  // Most waits are over when the slower CPUs' threads had the host's processor once.
-  for (unsigned i = 0; i != yields_max; ++i) {
-    sched_yield();
-    if (!ahead()) return;
+  for (unsigned i = 0; i != looks_max; ++i) {  // the other is often nearly there, and runs on another processor
+    __builtin_ia32_pause();
+    if (behind(slack) == nullptr) return;
   }
-  for (unsigned i = 0; i != pauses_max; ++i) {
-    pause_();
-    if (!ahead()) return;
+  for (unsigned i = 0; i != sleeps_max; ++i) {
+    const std::uint32_t rings = cpu.wait.woken.rings();
+    cpu_state* const other = behind(slack_then);
+    if (other == nullptr) return;
+    hang(cpu, *other, cpu.now() - slack_then);
+    if (reached(*other) < cpu.now() - slack_then) sleep_(cpu.wait.woken, rings);
+    cpu.wait.on.store(nullptr, std::memory_order_relaxed);
   }
   given_up_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void pacer::hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept {
+  // Relaxed, all of it: who is missed sleeps for a millisecond and looks again.
+  waiter.wait.until.store(until, std::memory_order_relaxed);
+  waiter.wait.on.store(&on, std::memory_order_relaxed);
+  ticks earliest = on.wait.awaited.load(std::memory_order_relaxed);
+  while (until < earliest && !on.wait.awaited.compare_exchange_weak(earliest, until, std::memory_order_relaxed)) {
+  }
+}
+
+void pacer::let_go(cpu_state& cpu) noexcept {
+  cpu.wait.awaited.store(waiting::never, std::memory_order_relaxed);
+  const ticks here = reached(cpu);
+  for (cpu_state& waiter : cpus_) {
+    if (waiter.wait.on.load(std::memory_order_relaxed) != &cpu) continue;
+    const ticks until = waiter.wait.until.load(std::memory_order_relaxed);
+    cpu_state* const next = here < until ? &cpu : slowest(waiter);
+    if (next != nullptr && reached(*next) < until) {
+      hang(waiter, *next, until);
+    } else {
+      waiter.wait.on.store(nullptr, std::memory_order_relaxed);
+      waiter.wait.woken.ring();
+    }
+  }
 }
 
 }  // namespace homing::lab::model

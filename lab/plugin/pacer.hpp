@@ -1,15 +1,19 @@
-/// Keeps the CPUs' clocks together: one that is far ahead of the slowest running one waits for it a while.
+/// Keeps the CPUs' clocks together: one that is far ahead of the slowest running one sleeps until that has caught up.
 ///
+/// Who waits hangs itself on the slowest CPU, which wakes it when its clock is there, or hands it on to who is slower
+/// by then. So the host runs those that others wait for, and no one else.
 /// Waits are bounded, for QEMU's exclusive sections need every CPU to come out of translated code: one that waited
 /// for ever for a CPU that waits for it would end the world. Idle CPUs have no time; they catch up when they wake.
-/// Threads: check() and wake() by each CPU's own thread, front() by any.
+/// Threads: check(), take_turn(), progress() and wake() by each CPU's own thread, front() by any.
 /// Source:  docs/protocols/lab_model.md [LM7], [LM8].
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 
+#include "bell.hpp"
 #include "cpu.hpp"
 #include "precision.hpp"
 #include "units.hpp"
@@ -18,13 +22,15 @@ namespace homing::lab::model {
 
 class pacer {
  public:
-  static constexpr unsigned yields_max = 10, pauses_max = 1000;  // a wait's bound: looks, then calls of the pause
+  static constexpr unsigned looks_max = 20, sleeps_max = 100;  // a wait's bound: looks, then sleeps
   /// How much earlier another CPU may be when a line that is fought over changes hands.
   static constexpr ticks turn_slack = 50 * ticks_per_cycle;
 
-  /// `pause` gives other CPUs some host time; `wake` is how long an idle CPU takes to go on. `cpus` lives as long.
-  pacer(const std::deque<cpu_state>& cpus, precision p, ticks wake, void (*pause)())
-      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), pause_(pause) {}
+  /// `sleep` gives others the host's processor until the bell rings, and is done soon in any case; `wake` is how long
+  /// an idle CPU takes to go on. `cpus` lives as long.
+  using sleeper = void (*)(bell&, std::uint32_t rings);
+  pacer(std::deque<cpu_state>& cpus, precision p, ticks wake, sleeper sleep)
+      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), sleep_(sleep) {}
 
   /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
   /// not count.
@@ -32,11 +38,18 @@ class pacer {
   /// Waits if this CPU is too far ahead, brings it up to the floor, and says when it has to look again.
   void check(cpu_state& cpu) noexcept;
   /// Waits until no running CPU is earlier than this one, but for the slack. [LM11]
-  void take_turn(cpu_state& cpu) noexcept { wait(cpu, turn_slack); }
-  /// A CPU that was idle goes on where the farthest one is, as whoever woke it is not later than that, and a while
-  /// after. [LM8]
+  void take_turn(cpu_state& cpu) noexcept { wait(cpu, turn_slack, turn_slack); }
+  /// This CPU has got further, or is one that nobody waits for: who waits for it goes on.
+  void progress(cpu_state& cpu) noexcept {
+    if (cpu.wait.awaited.load(std::memory_order_relaxed) <= reached(cpu)) [[unlikely]]
+      let_go(cpu);
+  }
+  /// A CPU that was idle goes on where the slowest running one is, and a while after: who woke it is a quantum later
+  /// at most, or in the kernel. (To begin at the farthest clock pushes that on with each CPU that wakes, though they
+  /// all wake at once.) Where nobody runs it goes on where the program was last. [LM8]
   void wake(cpu_state& cpu) noexcept {
-    cpu.catch_up(front() + wake_);
+    const cpu_state* const other = slowest(cpu);
+    cpu.catch_up((other != nullptr ? std::max(other->now(), floor_.load(std::memory_order_relaxed)) : front()) + wake_);
     cpu.running.store(true, std::memory_order_relaxed);
   }
   /// Nobody is to be earlier than `t` from now on.
@@ -46,12 +59,21 @@ class pacer {
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
 
  private:
-  [[nodiscard]] ticks slowest(const cpu_state& but) const noexcept;
-  void wait(const cpu_state& cpu, ticks slack) noexcept;
+  [[nodiscard]] static bool counts(const cpu_state& cpu) noexcept {
+    return cpu.running.load(std::memory_order_relaxed) && !cpu.aside.load(std::memory_order_relaxed);
+  }
+  /// As far as others need to wait for it.
+  [[nodiscard]] static ticks reached(const cpu_state& cpu) noexcept {
+    return counts(cpu) ? cpu.now() : waiting::never - 1;
+  }
+  [[nodiscard]] cpu_state* slowest(const cpu_state& but) const noexcept;
+  void wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept;
+  void hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept;
+  void let_go(cpu_state& cpu) noexcept;
 
-  const std::deque<cpu_state>& cpus_;
+  std::deque<cpu_state>& cpus_;
   ticks quantum_, look_, wake_;
-  void (*pause_)();
+  sleeper sleep_;
   std::atomic<ticks> floor_{0};
   std::atomic<std::uint64_t> waits_{0}, given_up_{0};
 };

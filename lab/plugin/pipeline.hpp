@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -23,13 +24,15 @@ class pipeline {
   pipeline(const core_shape& shape, double cpi);
 
   /// Instructions [first, last) that touch no memory, from `now` on. Returns when the next may enter.
-  ticks run(const micro_op* first, const micro_op* last, ticks now) noexcept {
+  template <std::derived_from<micro_op> Instruction>
+  ticks run(const Instruction* first, const Instruction* last, ticks now) noexcept {
     for (; first != last; ++first) {
+      const micro_op& op = *first;
       now = enter(now);
-      if (first->kind != op_kind::plain) [[unlikely]]
-        now = special(*first, now);
-      const ticks done = std::max(now, ready(first->sources)) + latency_[static_cast<unsigned>(first->latency)];
-      result(*first, std::max(done, ready(first->address)));
+      if (op.kind != op_kind::plain) [[unlikely]]
+        now = special(op, now);
+      const ticks done = std::max(now, ready(op.sources)) + latency_[static_cast<unsigned>(op.latency)];
+      result(op, std::max(done, ready(op.address)));
       leave(done);
     }
     return now;

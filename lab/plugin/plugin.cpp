@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
 #include "decode.hpp"
@@ -63,10 +62,7 @@ code_store* blocks = nullptr;
 qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
-void pause_a_little() {
-  const timespec t{0, 50000};
-  nanosleep(&t, nullptr);
-}
+void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
@@ -169,14 +165,13 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
   const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
   const std::uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
-  std::string bytes;
-  std::vector<std::uint8_t> sizes;
+  std::vector<std::uint8_t> bytes, sizes;
   for (std::size_t i = 0; i != size; ++i) {
     const auto code = code_of(qemu_plugin_tb_get_insn(block, i));
-    bytes.append(code.begin(), code.end());
+    bytes.insert(bytes.end(), code.begin(), code.end());
     sizes.push_back(static_cast<std::uint8_t>(code.size()));
   }
-  code_block* const known = blocks->find(address, std::move(bytes), std::move(sizes));
+  code_block* const known = blocks->find(address, bytes, sizes);
   hot_watch* const watch = the_session->watch();
   if (watch != nullptr) {
     // Never freed: QEMU keeps translated code, and does not say when it drops it.
@@ -192,7 +187,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
     const bool locked = guest_instructions().is_locked(code);
     qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
                                                 : access_callback<who::program>(locked, watch != nullptr);
-    const code_place& place = known->place(i);
+    const code_place& place = known->places()[i];
     if (place.mark != 0 && !kernel) callback = on_mark;
     qemu_plugin_register_vcpu_mem_cb(insn, callback, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                      const_cast<code_place*>(&place));
@@ -234,7 +229,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     if (!info->system_emulation)
       throw machine_error("expected QEMU's system emulation (qemu-system-x86_64 or -aarch64)");
     use_instructions_of(info->target_name);
-    the_session = session::from_arguments({argv, argv + argc}, pause_a_little).release();
+    the_session = session::from_arguments({argv, argv + argc}, sleep_on).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
                           std::to_string(info->system.smp_vcpus) + ", found " +

@@ -33,7 +33,7 @@ std::uint64_t kernel_entries::most_frequent() const {
   return most == times_.end() ? 0 : most->first;
 }
 
-session::session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock,
+session::session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock,
                  precision exactness)
     : machine_(std::move(m)),
       precision_(exactness),
@@ -42,7 +42,7 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
       map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)),
-      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), pause),
+      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), sleep),
       regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
@@ -51,7 +51,7 @@ session::session(machine m, std::filesystem::path out, void (*pause)(), std::uni
   model_->paced_by(clocks_);
 }
 
-std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, void (*pause)()) {
+std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep) {
   std::filesystem::path machine_file, out, clock, hot;
   precision exactness;
   for (const std::string& argument : arguments) {
@@ -71,7 +71,7 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
   }
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
-  auto made = std::make_unique<session>(read_machine(machine_file), out, pause,
+  auto made = std::make_unique<session>(read_machine(machine_file), out, sleep,
                                         clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
   if (!hot.empty()) made->watch_for(hot);
   return made;
@@ -97,6 +97,7 @@ void session::run(unsigned i, code_block& block, who by) noexcept {
   cpu_state& cpu = cpus_[i];
   finish(cpu);
   begin(cpu, block.instructions(), by);
+  __builtin_prefetch(block.places());
   cpu.block = &block;
   cpu.begun = 0;
   settle(cpu, by, cpu.now());
@@ -112,13 +113,14 @@ void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept
 void session::finish(cpu_state& cpu) noexcept {
   if (cpu.block == nullptr) return;
   if (cpu.timed && cpu.begun < cpu.block->instructions()) {
-    const micro_op* const first = cpu.block->operations();
+    const code_place* const first = cpu.block->places();
     cpu.advance_to(cpu.board.run(first + cpu.begun, first + cpu.block->instructions(), cpu.now()));
   }
   cpu.block = nullptr;
 }
 
 void session::settle(cpu_state& cpu, who by, ticks before) noexcept {
+  clocks_.progress(cpu);
   if (by == who::kernel) return;  // who waits here may hold a lock that a slower CPU needs, or owe it an answer
   cpu.program.store(cpu.now(), std::memory_order_relaxed);
   if (before >= cpu.next_check) clocks_.check(cpu);
@@ -132,8 +134,7 @@ void session::reach(unsigned i, const code_place& at) noexcept {
     cpu.begun = at.index;
   }
   if (!cpu.timed || at.index <= cpu.begun) return;
-  const micro_op* const first = at.block->operations();
-  cpu.advance_to(cpu.board.run(first + cpu.begun, first + at.index, cpu.now()));
+  cpu.advance_to(cpu.board.run(at.block->places() + cpu.begun, &at, cpu.now()));
   cpu.begun = at.index;
 }
 
@@ -148,32 +149,31 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
   }
   reach(i, at);
   const bool again = cpu.begun > at.index;
-  const micro_op& op = at.block->operations()[at.index];
   pipeline& board = cpu.board;
   if (!again) cpu.advance_to(board.enter(cpu.now()));
   cpu.begun = std::max<std::size_t>(cpu.begun, at.index + 1);
   const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
   if (kind == access_kind::load) {
-    const ticks from = board.address_ready(op, cpu.now());
+    const ticks from = board.address_ready(at, cpu.now());
     const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
     if (o.ahead) cpu.advance_to(o.issued);
     ticks data = o.done;
     if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
     if (o.waits) cpu.advance_to(data);
-    board.loaded(op, data, again);
+    board.loaded(at, data, again);
     return o.done - from;
   }
   if (kind == access_kind::atomic && !again) {
-    const ticks from = board.quiet(op, cpu.now());
+    const ticks from = board.quiet(at, cpu.now());
     const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
-    cpu.advance_to(board.locked(op, o.done));
+    cpu.advance_to(board.locked(at, o.done));
     return o.done - from;
   }
   if (kind == access_kind::atomic) kind = access_kind::store;  // the second half of one
-  if (op.kind == op_kind::non_temporal) kind = access_kind::store_around;
-  const ticks from = board.store_ready(op, cpu.now(), again);
+  if (at.kind == op_kind::non_temporal) kind = access_kind::store_around;
+  const ticks from = board.store_ready(at, cpu.now(), again);
   const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
-  board.stored(op, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
+  board.stored(at, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
   return o.done - from;
 }
 

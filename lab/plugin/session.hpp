@@ -49,10 +49,10 @@ class session {
  public:
   enum class entry : std::uint8_t { system_call, other };
 
-  session(machine m, std::filesystem::path out, void (*pause)(), std::unique_ptr<clock_file> clock = nullptr,
+  session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock = nullptr,
           precision exactness = {});
   /// "machine=FILE", "out=FILE", and perhaps "clock=FILE", "hot=FILE" and "quantum=CYCLES".
-  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, void (*pause)());
+  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep);
 
   [[nodiscard]] const machine& of() const { return machine_; }
   [[nodiscard]] const memory_map& map() const { return map_; }
@@ -79,7 +79,10 @@ class session {
     finish(cpus_[cpu]);
     cpus_[cpu].set_timed(true);
   }
-  void idle(unsigned cpu) noexcept { cpus_[cpu].running.store(false, std::memory_order_relaxed); }
+  void idle(unsigned cpu) noexcept {
+    cpus_[cpu].running.store(false, std::memory_order_relaxed);
+    clocks_.progress(cpus_[cpu]);
+  }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);
 

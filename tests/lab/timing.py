@@ -1,8 +1,8 @@
 """Property: the model's times are what the machine file implies. One core alone: independent loads and a gather by the misses
-in flight, a chase by the latency, chains of multiplications and additions by theirs, instructions side by side by the
-CPI; all CPUs: streams that are read, written, and written past the caches, by the controllers. Two CPUs: an add to a line
-that the other has is a transfer, and false sharing is at least five times as slow as padding. Method: probes with known
-answers in one boot; nothing depends on the host's speed.
+in flight and what their load adds, a chase by the latency, chains of multiplications and additions by theirs, instructions
+side by side by the CPI; all CPUs: streams that are read, written, and written past the caches, by the controllers. Two CPUs:
+an add to a line that the other has is a transfer, and false sharing is at least five times as slow as padding. Method: probes
+with known answers in one boot; nothing depends on the host's speed.
 
 usage: timing.py HOMING PROBES-FOLDER"""
 
@@ -39,9 +39,21 @@ def near(what, found, expected, unit):
     check(abs(off) <= TOLERANCE, f"{what}: {found:.3f} {unit}, implied {expected:.3f} ({100 * off:+.1f}%)")
 
 
+def a_line_alone(shape):
+    """Nanoseconds a line where all miss slots are in use, with what that load adds to the latency (LM13): the share of the
+    controller's time that the lines take, less that of one that comes alone."""
+    ns, occupied = shape["dram_ns"][0][0], 64 / shape["memory"][0]["bandwidth_gbs"]
+    slot = ns / shape["overlap"]
+    each = slot
+    for _ in range(50):   # each hangs on the load, and the load on each
+        load = occupied / each - occupied / ns
+        each = (each + slot * (1 + 0.43 * load + 0.4 * load ** 4)) / 2
+    return each
+
+
 def one_core(shape, said, counted):
     ns, core, cycle = shape["dram_ns"][0][0], shape["core"], 1 / shape["clock_ghz"]
-    slot = ns / shape["overlap"]
+    slot = a_line_alone(shape)
 
     def an_item(region):
         return counted[region]["virtual_ns"] / said[region]["items"]

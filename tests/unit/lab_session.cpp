@@ -22,7 +22,7 @@ namespace {
 using namespace homing::lab::model;
 
 std::atomic<int> pauses = 0;
-void count_pause() { ++pauses; }
+void count_pause(bell&, std::uint32_t) { ++pauses; }
 
 struct LabSession : testing::Test {
   LabSession() : out(testing::TempDir() + "homing_lab_counts.json"), run(lab_test::machine(), out, count_pause) {}
@@ -150,7 +150,7 @@ TEST_F(LabSession, WhoIsFarAheadWaitsAWhile) {
   pauses = 0;
   for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);  // CPU 0 runs, and gets nowhere
   EXPECT_GT(pauses, 0);
-  EXPECT_LE(pauses, 20 * static_cast<int>(pacer::pauses_max));
+  EXPECT_LE(pauses, 20 * static_cast<int>(pacer::sleeps_max));
   pauses = 0;
   run.idle(0);
   for (int i = 0; i != 20; ++i) run.run(1, 5000, who::program);

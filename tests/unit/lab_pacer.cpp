@@ -1,0 +1,91 @@
+// Clocks that are kept together. Method: CPUs' clocks are moved by threads that do nothing else, at different speeds;
+// and by hand, where it is about who wakes at what time.
+#include "pacer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace homing::lab::model;
+
+constexpr ticks cycles(std::uint64_t c) { return c * ticks_per_cycle; }
+
+std::deque<cpu_state> made(unsigned count) {
+  std::deque<cpu_state> cpus;
+  for (unsigned i = 0; i != count; ++i) cpus.emplace_back(i, 0, 0, 10, count_layout(1, 0));
+  return cpus;
+}
+
+void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
+
+/// Runs a CPU in steps, as the session does.
+void run(pacer& clocks, cpu_state& cpu, ticks step, ticks end) {
+  while (cpu.now() < end) {
+    clocks.progress(cpu);
+    const ticks before = cpu.now();
+    cpu.advance_to(before + step);
+    cpu.program.store(cpu.now(), std::memory_order_relaxed);
+    if (before >= cpu.next_check) clocks.check(cpu);
+  }
+  cpu.running.store(false, std::memory_order_relaxed);
+  clocks.progress(cpu);
+}
+
+TEST(LabPacer, KeepsClocksOfDifferentSpeedsTogether) {
+  std::deque<cpu_state> cpus = made(6);
+  const precision exact{.quantum_cycles = 1000};
+  pacer clocks(cpus, exact, 0, sleep_on);
+  const ticks end = cycles(300000), step_max = cycles(10 + 40 * (cpus.size() - 1));
+  for (cpu_state& cpu : cpus) clocks.wake(cpu);
+  std::atomic<ticks> farthest{0};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i != cpus.size(); ++i) {
+    threads.emplace_back([&, i] { run(clocks, cpus[i], cycles(10 + 40 * i), end); });
+  }
+  const auto running = [&] {
+    return std::all_of(cpus.begin(), cpus.end(), [](const cpu_state& c) { return c.running.load(); });
+  };
+  while (running()) {
+    // The fastest is read first: the slowest can only have got nearer since.
+    ticks slowest = end, fastest = 0;
+    for (const cpu_state& cpu : cpus) fastest = std::max(fastest, cpu.now());
+    for (const cpu_state& cpu : cpus) slowest = std::min(slowest, cpu.now());
+    if (running() && fastest > slowest) farthest = std::max(farthest.load(), fastest - slowest);
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_GT(clocks.waits(), 0U);
+  if (clocks.given_up() == 0) {
+    EXPECT_LE(farthest.load(), exact.quantum() + exact.look() + 2 * step_max);
+  }
+}
+
+TEST(LabPacer, WhoWakesGoesOnWhereTheSlowestIs) {
+  std::deque<cpu_state> cpus = made(4);
+  pacer clocks(cpus, {}, cycles(100), sleep_on);
+  cpus[0].running = true;
+  cpus[0].advance_to(cycles(1000));
+  cpus[0].program = cycles(1000);
+  cpus[1].advance_to(cycles(5000));  // it was ahead, and sleeps
+  cpus[1].program = cycles(5000);
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(1100));
+  clocks.wake(cpus[3]);
+  EXPECT_EQ(cpus[3].now(), cycles(1100)) << "two that wake at once do so at one time";
+}
+
+TEST(LabPacer, WhereNobodyRunsTimeGoesOnFromTheFarthest) {
+  std::deque<cpu_state> cpus = made(2);
+  pacer clocks(cpus, {}, cycles(100), sleep_on);
+  cpus[0].advance_to(cycles(5000));
+  cpus[0].program = cycles(5000);
+  clocks.wake(cpus[1]);
+  EXPECT_EQ(cpus[1].now(), cycles(5100));
+}
+
+}  // namespace
