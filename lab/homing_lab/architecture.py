@@ -23,7 +23,6 @@ class Architecture:
     qemu_package: str
     native: bool
     setup: str  # the group of scripts/setup
-    not_modelled: tuple[str, ...] = ()  # beside what holds for every guest
 
 
 X86_64 = Architecture(
@@ -45,14 +44,6 @@ AARCH64 = Architecture(
     qemu_package="qemu-system-arm",
     native=False,
     setup="lab-aarch64",
-    not_modelled=(
-        "a weak memory order: the emulation keeps this host's, which is stronger, so a program that "
-        "lacks a barrier may run right here and wrong on the machine",
-        "acquire and release take no time of their own; each atomic read-modify-write waits for all "
-        "before it, which a relaxed one need not",
-        "hints: prefetches and non-temporal pairs do what other loads and stores do, or nothing",
-        "caches as Linux shows them: sysfs has the machine's nodes and cores, and no caches",
-    ),
 )
 ALL = {a.name: a for a in (X86_64, AARCH64)}
 

@@ -119,7 +119,6 @@ def _report_json(report: Report) -> dict[str, Any]:
         "machine": report.machine.name,
         "virtual": True,
         "architecture": report.architecture.name,
-        "not_modelled": list(report.architecture.not_modelled),
         "clock": "modelled" if report.virtual_clock else "host",
         "exit_status": outcome.status,
         "signal": outcome.signal or None,

@@ -240,9 +240,16 @@ micro_op decode_one(std::span<const std::uint8_t> code) {
   return (*instructions)(code);
 }
 
+constexpr const char* not_seen[] = {
+    "a weak memory order (the emulation keeps the host's, which is stronger: what lacks a barrier may still run right)",
+    "what acquire and release cost (an atomic read-modify-write waits for all before it, which a relaxed one need not)",
+    "hints (prefetches, non-temporal pairs), and DC ZVA (the lab's kernel says that it is prohibited: zeroes are "
+    "stored)",
+};
+
 }  // namespace
 
-const instruction_set aarch64_instructions{"aarch64", aarch64::mark_of, aarch64::is_locked, aarch64::is_system_call,
-                                           decode_one};
+const instruction_set aarch64_instructions{
+    "aarch64", not_seen, aarch64::mark_of, aarch64::is_locked, aarch64::is_system_call, decode_one};
 
 }  // namespace homing::lab::model

@@ -15,6 +15,7 @@ namespace homing::lab::model {
 
 struct instruction_set {
   std::string_view target;                                            // as QEMU calls it
+  std::span<const char* const> not_seen;                              // by the model, beside what it sees of no guest
   std::optional<unsigned> (*mark_of)(std::span<const std::uint8_t>);  // the operation of a mark
   bool (*is_locked)(std::span<const std::uint8_t>);                   // waits until its line is owned
   bool (*is_system_call)(std::span<const std::uint8_t>);
