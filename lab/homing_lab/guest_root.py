@@ -37,6 +37,7 @@ PACKAGES = (
     "libhwloc-dev",  # for the build of our own libraries
     "libudev1",
 )
+PROGRAMS = ("numactl",)  # of these, that each guest has
 MIB = 27  # to download
 LEFT = ("lib/modules", "usr/share")  # out of the packages: no guest needs it
 

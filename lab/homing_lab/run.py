@@ -150,6 +150,8 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    for name in () if arch.native else guest_root.PROGRAMS:
+        pack.add_program(name)  # a host's `--file` can't bring them
     _add_pythons(pack, options)
     if options.learn:
         _add_learnt(pack, options)

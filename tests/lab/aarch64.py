@@ -1,6 +1,6 @@
 """Property: an AArch64 guest is counted and timed as an x86-64 one is: who served each line, the latency of a chase, chains of
 arithmetic, loads side by side, streams near and far, lines that are zeroed; and a program of the cross compiler runs there
-with our libtbb.so.12, near and far as numactl says. Method: the same probes built for both, on the same machine file; figures
+with our libtbb.so.12, near and far as numactl says, suspends tasks, and places pages. Method: the same probes built for both, on the same machine file; figures
 that the file implies where it does, else each other's. Skipped where scripts/setup lab-aarch64 or its build is missing.
 
 usage: aarch64.py HOMING PROBES-FOLDER"""
@@ -14,6 +14,7 @@ from lab import ROOT, check, lab, main, need
 
 PROBES = {"x86_64": Path(sys.argv[2]).resolve(), "aarch64": ROOT / "build/aarch64/lab"}
 TBB = ROOT / "build/aarch64/lib/homing"
+GUEST_PROGRAMS = ROOT / "build/aarch64/tests/lab_guest"
 MACHINE, CACHE_SCALE, MIB, SECONDS = "thunderx2", 16, 4, 900
 PROGRAMS = ("chase", "core", "stream_nodes")
 WORDS = (f"chase 0 0 {MIB}", f"chase 0 1 {MIB}", f"core 0 0 {MIB}", "stream_nodes local 2", "stream_nodes next 2")
@@ -34,7 +35,7 @@ int main(void) {
 
 def parts():
     need("qemu-system-x86_64", "qemu-system-aarch64", "aarch64-linux-gnu-g++", "busybox")
-    missing = [p for p in (PROBES["aarch64"] / "homing-lab-init", TBB / "libtbb.so.12") if not p.is_file()]
+    missing = [p for p in (PROBES["aarch64"] / "homing-lab-init", TBB / "libtbb.so.12", GUEST_PROGRAMS / "workers") if not p.is_file()]
     if missing:
         print(f"skipped: no {missing[0]} (scripts/setup lab-aarch64, scripts/build aarch64)")
         raise SystemExit(77)
@@ -107,13 +108,17 @@ def zeroed_lines(folder):
     check(abs(dram / lines - 1) <= 0.01, f"memset of {lines} lines: {dram} from DRAM")
 
 
-def tbb_near_and_far(folder):
-    program = folder / "four_threads"
+def built_with_tbb(folder, name):
     root = subprocess.run([sys.executable, "-m", "homing_lab.guest_root", "aarch64"], cwd=ROOT / "lab", text=True, check=True,
                           stdout=subprocess.PIPE).stdout.strip()
     subprocess.run(["aarch64-linux-gnu-g++", "-std=c++20", "-O2", f"-I{ROOT}/include", "-isystem", ROOT / ".venv/include",
-                    ROOT / "tests/lab/programs/four_threads.cpp", "-o", program, f"-L{TBB}", "-l:libtbb.so.12",
+                    ROOT / f"tests/lab/programs/{name}.cpp", "-o", folder / name, f"-L{TBB}", "-l:libtbb.so.12",
                     f"-Wl,-rpath-link,{root}/usr/lib/aarch64-linux-gnu"], check=True)
+    return folder / name
+
+
+def tbb_near_and_far(folder):
+    program = built_with_tbb(folder, "four_threads")
     for node, name in ((0, "local_dram"), (1, "remote_dram")):
         seen = lab("run", "--machine", MACHINE, "--cache-scale", CACHE_SCALE, "--tbb", "homing", "--results", folder / name,
                    "--", "numactl", "--cpunodebind=0", f"--membind={node}", program)
@@ -121,6 +126,17 @@ def tbb_near_and_far(folder):
         region = counted(folder / name)["update"]
         share = region[name] / (region["local_dram"] + region["remote_dram"])
         check(share >= 0.9, f"{name}: {100 * share:.1f}% of what DRAM served")
+
+
+def runtime(folder):
+    """Suspended tasks, and what the kernel says of workers and pages, as tests/lab/runtime.py and placement.py ask on x86-64."""
+    files = [f"--file={GUEST_PROGRAMS / name}:/usr/bin/{name}" for name in ("workers", "placement")]
+    files.append(f"--file={built_with_tbb(folder, 'suspended')}:/usr/bin/suspended")
+    script = "set -e; suspended; workers --domains 4 --concurrency 16; placement"
+    seen = lab("run", "--arch", "aarch64", "--machine", "westmere", "--no-count", "--thp", "never", "--timeout", SECONDS, "--tbb",
+               "homing", *files, "--", "/bin/sh", "-c", script, seconds=SECONDS + 60)
+    check(seen.code == 0 and "FAILED" not in seen.out, "workers and placement on AArch64", seen)
+    check("kept 64, rounded 64" in seen.out, "suspended tasks keep registers, rounding and exceptions", seen)
 
 
 def what_does_not_fit(folder):
@@ -132,4 +148,4 @@ def what_does_not_fit(folder):
 
 
 parts()
-main([what_does_not_fit, tbb_near_and_far, zeroed_lines, answers])
+main([what_does_not_fit, runtime, tbb_near_and_far, zeroed_lines, answers])
