@@ -1,4 +1,4 @@
-"""The architectures that a guest may have: what its programs look like, and where its parts are from."""
+"""The architectures that a guest may have: what its programs look like, where its parts are from."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Architecture:
     qemu_package: str
     native: bool
     setup: str  # the group of scripts/setup
+    has_not: str  # what its CPU lacks, and how to build for it
 
 
 X86_64 = Architecture(
@@ -34,6 +35,7 @@ X86_64 = Architecture(
     qemu_package="qemu-system-x86",
     native=True,
     setup="lab",
+    has_not="it has AVX2 and no AVX-512: build for -march=x86-64-v2 or -v3, never -march=native",
 )
 AARCH64 = Architecture(
     name="aarch64",
@@ -44,6 +46,7 @@ AARCH64 = Architecture(
     qemu_package="qemu-system-arm",
     native=False,
     setup="lab-aarch64",
+    has_not="it has LSE's atomics and no SVE: build for -march=armv8.1-a or -mcpu=neoverse-n1",
 )
 ALL = {a.name: a for a in (X86_64, AARCH64)}
 
@@ -67,8 +70,7 @@ def of_file(path: str) -> Architecture | None:
 
 
 def of_words(words: list[str]) -> Architecture:
-    """Of a command-line: that of the first word whose file is a program of a foreign architecture, so
-    that `numactl --membind=1 ./program` goes where the program does; else the host's own."""
+    """Of a command-line: that of the first word whose file is a program of a foreign one, so that `numactl --membind=1 ./program` goes where the program does; else the host's own."""
     for word in words:
         found = of_file(shutil.which(word) or word)
         if found and not found.native:

@@ -17,11 +17,10 @@ def _places(arch: Architecture = X86_64) -> list[Path]:
     if it is given, so that nobody gets the parts of two builds. What runs in guests of another
     architecture has a build of its own."""
     preset = "release" if arch.native else arch.name
-    variable = "HOMING_LAB_BUILD" if arch.native else "HOMING_LAB_GUEST_BUILD"
     if arch.native:
-        given = os.environ.get("HOMING_LAB_BUILD")
+        variable, given = "HOMING_LAB_BUILD", os.environ.get("HOMING_LAB_BUILD")
     else:
-        given = os.environ.get("HOMING_LAB_GUEST_BUILD")
+        variable, given = "HOMING_LAB_GUEST_BUILD", os.environ.get("HOMING_LAB_GUEST_BUILD")
     if given:
         if not (Path(given) / "lab").is_dir():
             raise LabError(

@@ -24,14 +24,14 @@ OWN_KERNEL_WORDS = {
     "x86_64": "console=ttyS0 tsc=reliable no_timer_check lpj=10000000 random.trust_cpu=on",
     "aarch64": "console=ttyAMA0",
 }
-# AArch64: the GIC that more than eight CPUs need; a core with LSE's atomics and without SVE and pointer
-# authentication, like the ThunderX2.
+# AArch64: the GIC that more than eight CPUs need.
 BOARDS = {"x86_64": "pc,usb=off,vmport=off", "aarch64": "virt,gic-version=3"}
-# Its only serial port for the normal world is the console; a second one is a PCI card.
+# That board has one serial port, the console; a second one is a PCI card.
 CHANNEL = {
     "x86_64": ["-serial", "chardev:channel"],
     "aarch64": ["-device", "pci-serial,chardev=channel"],
 }
+# AArch64: with LSE's atomics and without SVE, like the ThunderX2.
 CPUS = {"x86_64": "max,vendor=GenuineIntel,-erms,-fsrm", "aarch64": "neoverse-n1"}
 
 
@@ -134,7 +134,9 @@ def command(
         str(image),
         "-append",
         # The first word for us tells programs that they are in the lab; the kernel passes it over.
-        f"{OWN_KERNEL_WORDS[arch.name]} {KERNEL_WORDS} homing.lab={machine.name} {kernel_words}".strip(),
+        " ".join(
+            (OWN_KERNEL_WORDS[arch.name], KERNEL_WORDS, f"homing.lab={machine.name}", kernel_words)
+        ).strip(),
         "-chardev",
         f"file,id=console,path={folder / 'console.txt'}",
         "-serial",

@@ -362,7 +362,7 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
         )
     else:
         program = options.words[0] if options.words else "the shell"
-        if end := told(program, outcome.code, outcome.signal):
+        if end := told(program, outcome.code, outcome.signal, options.architecture):
             tell(end)
     if outcome.memory_kills:
         tell(
