@@ -3,7 +3,7 @@
 
 The same binaries and the same work on both. Results go to build/bench-lab: results.json, results.md and results.svg. What was run
 stays there, too, so that the next call goes on where this one ended. The exit status is 1 if a run failed, or, with --check, if
-ours is surely slower than stock by more than a loose bar.
+ours is slower than stock by more than a loose bar: in a machine's median, or surely in one figure.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -21,17 +22,18 @@ from runner.execute import Library  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 MACHINES = "one-node,westmere,bulldozer,sapphire-rapids-snc4,epyc-7601"
-LOOSE = 1.5  # --check: ours over stock, where the interval leaves 1 out
+QUICK_MACHINES = "one-node,westmere"
+LOOSE = 1.5  # --check: ours over stock, in the median over a machine's figures, and where the interval leaves 1 out
 HOT_CASE = "short_loops/n7000"  # whose lines are looked at
 NAMES = ("stock", "ours")
 
 
 def options_from(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few cases, one boot of each machine")
-    parser.add_argument("--machines", default=MACHINES, metavar="NAME,...", help="of `homing lab list` (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help=f"few cases, one boot of each of {QUICK_MACHINES}, no hot lines")
+    parser.add_argument("--machines", metavar="NAME,...", help=f"of `homing lab list` (default: {MACHINES})")
     parser.add_argument("--only", action="append", metavar="CASE", help="cases whose name contains this; repeatable")
-    parser.add_argument("--threads", metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs")
+    parser.add_argument("--threads", metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs; quick 1, 4 and all")
     parser.add_argument("--boots", type=bench.positive, help="of each machine (default 5, quick 1)")
     parser.add_argument("--reps", type=bench.positive, help="repetitions in one process (default 5, quick 3)")
     parser.add_argument("--target-us", type=bench.positive, help="of one repetition, by the host's own time with one thread")
@@ -50,7 +52,8 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     options.boots = options.boots or (1 if options.quick else 5)
     options.reps = options.reps or (3 if options.quick else 5)
     options.target_us = options.target_us or (400 if options.quick else 1000)
-    options.machines = options.machines.split(",")
+    options.machines = (options.machines or (QUICK_MACHINES if options.quick else MACHINES)).split(",")
+    options.no_hot |= options.quick
     if options.threads:
         try:
             options.threads = [bench.positive(part) for part in options.threads.split(",")]
@@ -93,9 +96,21 @@ def failures_of(boots: list[dict], jobs: list[lab_boot.LabJob]) -> list[str]:
     return lines
 
 
+def missed_bars(machines: list[dict]) -> list[str]:
+    missed = []
+    for entry in machines:
+        rows = ratios.counted(entry["rows"])
+        middle = median(row["wall"]["ratio"] for row in rows) if rows else 0
+        if middle > LOOSE:
+            missed.append(f"{entry['machine']}: the median ratio is {middle:.2f}")
+        missed += [f"{entry['machine']}: {row['case']} at {row['threads']} threads: {row['wall']['ratio']:.2f}" for row in rows
+                   if row["wall"]["ratio"] > LOOSE and ratios.certain(row["wall"])]
+    return missed
+
+
 def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases: lab_cases.Cases, progress) -> dict:
     shape = lab.shapes[name] = lab_cases.shape(options.homing, name)
-    threads = options.threads or lab_cases.thread_counts(len(shape["cpu_node"]))
+    threads = options.threads or lab_cases.thread_counts(len(shape["cpu_node"]), options.quick)
     jobs = cases.jobs(threads)
     boots = []
     for number in range(1, options.boots + 1):
@@ -148,12 +163,13 @@ def main(arguments: list[str]) -> int:
         (options.output / "results.svg").write_text(lab_page.picture(result))
     progress.clear()
     print("\n".join(lab_page.summary(result)))
-    slower = [(entry["machine"], row) for entry in result["machines"] for row in ratios.counted(entry["rows"])
-              if row["wall"]["ratio"] > LOOSE and ratios.certain(row["wall"])]
-    for name, row in slower if options.check else []:
-        print(f"MISSED {name}: {row['case']} at {row['threads']} threads: {row['wall']['ratio']:.2f}, the bar is {LOOSE}")
-    failed = any(entry["failures"] for entry in result["machines"])
-    return 1 if failed or (options.check and slower) else 0
+    missed = missed_bars(result["machines"]) if options.check else []
+    failures = sum(len(entry["failures"]) for entry in result["machines"])
+    if options.check:
+        for line in missed:
+            print(f"MISSED {line}, the bar is {LOOSE}")
+        print(f"{sum(len(ratios.counted(entry['rows'])) for entry in result['machines'])} passed, {len(missed) + failures} failed")
+    return 1 if failures or missed else 0
 
 
 if __name__ == "__main__":

@@ -73,8 +73,10 @@ def host_ns(binary: Path, cases: list[str], stock: Library, seed: int) -> dict[s
     return {case: max(1.0, min(line["cpu_ns"]) / line["iterations"]) for case, line in outcome.cases.items()}
 
 
-def thread_counts(cpus: int) -> list[int]:
-    """1, 2, 4, ... and all."""
+def thread_counts(cpus: int, quick: bool = False) -> list[int]:
+    """1, 2, 4, ... and all; of the quick set 1, 4 and all."""
+    if quick:
+        return sorted({1, min(4, cpus), cpus})
     counts = [1]
     while counts[-1] * 2 < cpus:
         counts.append(counts[-1] * 2)

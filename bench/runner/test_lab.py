@@ -127,6 +127,15 @@ class LabCampaignTest(unittest.TestCase):
 
     def test_threads(self):
         self.assertEqual([thread_counts(n) for n in (1, 2, 6, 16)], [[1], [1, 2], [1, 2, 4, 6], [1, 2, 4, 8, 16]])
+        self.assertEqual([thread_counts(n, quick=True) for n in (1, 2, 16)], [[1], [1, 2], [1, 4, 16]])
+
+    def test_a_bar_is_missed_by_the_median_of_a_machine(self):
+        rows = self.rows(1)
+        entry = {"machine": "made-up", "rows": rows}
+        self.assertEqual(bench_lab.missed_bars([entry]), [])
+        for row in rows[:3]:
+            row["wall"]["ratio"] = 3.0
+        self.assertEqual(bench_lab.missed_bars([entry]), ["made-up: the median ratio is 3.00"])
 
 
 if __name__ == "__main__":

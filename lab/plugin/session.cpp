@@ -104,7 +104,7 @@ void session::run(unsigned i, code_block& block, who by) noexcept {
 }
 
 void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {
-  if (!cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
+  if (by == who::program && !cpu.running.load(std::memory_order_relaxed)) clocks_.wake(cpu);
   if (!cpu.timed) cpu.run_untimed(instructions);
   cpu.counts.add(by, model_->layout().at(figure::instructions), instructions);
 }

@@ -79,8 +79,11 @@ class session {
     finish(cpus_[cpu]);
     cpus_[cpu].set_timed(true);
   }
+  /// Nothing to do. Until it runs a program again its kernel takes no time: what comes are interrupts. [LM9]
   void idle(unsigned cpu) noexcept {
+    finish(cpus_[cpu]);
     cpus_[cpu].running.store(false, std::memory_order_relaxed);
+    cpus_[cpu].set_timed(false);
     clocks_.progress(cpus_[cpu]);
   }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.

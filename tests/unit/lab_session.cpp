@@ -195,6 +195,23 @@ TEST_F(LabSession, InterruptsTakeNoTime) {
   EXPECT_EQ(time_of(session::entry::other, 0xbb), 0U);
 }
 
+TEST_F(LabSession, AnIdleCpusInterruptsTakeNoTime) {
+  calibrate();
+  run.run(0, 100, who::program);
+  run.run(1, 100, who::program);
+  run.enter_kernel(1, session::entry::system_call, 0xcc);
+  run.run(1, 50, who::kernel);
+  run.idle(1);
+  const ticks before = run.cpu(1).now();
+  run.run(1, 100000, who::kernel);
+  EXPECT_EQ(run.cpu(1).now(), before);
+  run.run(0, 100000, who::program);
+  run.leave_kernel(1);
+  run.run(1, 1, who::program);
+  EXPECT_GE(run.cpu(1).now(), run.cpu(0).now()) << "it wakes where the others are";
+  EXPECT_LE(run.cpu(1).now(), run.cpu(0).now() + ticks_per_cycle);
+}
+
 TEST(LabArguments, AreNamedWhenWrong) {
   const auto complaint = [](const std::vector<std::string>& arguments) -> std::string {
     try {
