@@ -9,7 +9,7 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench bench-lab upstream stress faults asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench bench-lab upstream stress model mutants faults asan tsan install format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -21,7 +21,7 @@ setup: ## install what is needed: Debian packages, and oneTBB's headers into .ve
 build: setup ## build everything into build/$(PRESET)
 	@scripts/build $(PRESET)
 
-test: build ## unit, stress (short), compat, tools, tidy and packaging tests
+test: build ## unit, model (a sample), stress (short), compat, tools, tidy and packaging tests
 	@$(call ctest,$(PRESET)) -LE '^lab$$'
 
 lab: ## virtual NUMA machines: install QEMU, build the command and what goes into the guest
@@ -39,7 +39,7 @@ lab-ci: build ## those of them that CI runs: under ten minutes
 unit: build ## unit tests only
 	@$(call ctest,$(PRESET)) -L unit
 
-tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, links
+tidy: build ## the rules about the tree: layers, labels, symbols, headers, words, sentences, links
 	@$(call ctest,$(PRESET)) -L tidy
 
 demo: ## real programs on stock oneTBB and on ours, compared, and one on a virtual NUMA machine
@@ -58,6 +58,12 @@ upstream: build ## oneTBB's own tests on our library, on four machines (ARGS="--
 
 stress: build ## an hour of stress (ARGS="--seconds 300 --seed N" for another length and seed)
 	@tests/stress/run --preset $(PRESET) $(ARGS)
+
+model: build ## every execution of concurrent classes, to the models' full bounds
+	@tests/model/run build/$(PRESET) $(ARGS)
+
+mutants: build ## each memory order weakened, each fence dropped: a model must fail (ARGS="--only mailbox --json FILE")
+	@tests/model/mutate.py --build build/$(PRESET) $(ARGS)
 
 faults: build ## each call fails in turn, in programs that use everything (ARGS="--seconds 600 --seed N")
 	@tests/faults/run.py --build build/$(PRESET) $(ARGS)

@@ -62,7 +62,7 @@ code_store* blocks = nullptr;
 qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
-void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
+void sleep_on(bell& b, std::uint32_t rings) { b.wait(rings); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {

@@ -109,8 +109,9 @@ class resource_manager {
   [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   void insist_on_worker(arena& a) noexcept;
-  /// Parks a thread that waits; while no worker can be made it asks again from time to time. [A15]
-  void park(sync::parker& p) noexcept;
+  /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it
+  /// came back for that alone. [A15]
+  bool park(sync::parker& p) noexcept;
   /// True if some arena could use more workers than it was given; a hint.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that global_control allows.

@@ -275,7 +275,9 @@ arena* resource_manager::next_assignment(worker& w) {
       }
       continue;
     }
-    w.parker.park();  // [S5]
+    // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
+    while (!park(w.parker)) {
+    }
     if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
       return nullptr;
     }

@@ -74,16 +74,20 @@ void resource_manager::insist_on_worker(arena& a) noexcept {
   }
 }
 
-void resource_manager::park(sync::parker& p) noexcept {
+bool resource_manager::park(sync::parker& p) noexcept {
   if (!is_refused()) {
     p.park();
-    return;
+    return true;
   }
   const std::int64_t wait_ns = ask_again_ns_.load(sync::relaxed) - platform::monotonic_ns();
-  if (!p.park_for(std::max(wait_ns, wait_ns_min)) && is_refused()) {
+  if (p.park_for(std::max(wait_ns, wait_ns_min))) {
+    return true;
+  }
+  if (is_refused()) {
     refused_.store(false, sync::relaxed);
     call_for_all();
   }
+  return false;
 }
 
 }  // namespace homing::scheduler

@@ -12,6 +12,13 @@ namespace homing::sync {
 template <typename T>
 using atomic = std::atomic<T>;
 
+/// A variable that threads share without atomics: its protocol keeps it from races, and the models check that.
+template <typename T>
+using plain = T;
+
+/// A size that models make small (`modelled`), so that its edges are reached.
+constexpr std::size_t size_or_modelled(std::size_t usual, std::size_t /*modelled*/) noexcept { return usual; }
+
 inline constexpr std::memory_order relaxed = std::memory_order_relaxed;
 inline constexpr std::memory_order acquire = std::memory_order_acquire;
 inline constexpr std::memory_order release = std::memory_order_release;

@@ -86,11 +86,11 @@ class owner_lock {
   }
 
   static constexpr unsigned spins_before_yield = 64;
-  atomic<bool> inside_{false};     ///< the owner, by the cheap way
-  atomic<bool> is_shared_{false};  ///< the owner must take the other lock; written under it
-  bool holds_shared_one_ = false;  ///< the owner, by the other way; its own
+  atomic<bool> inside_{false};            ///< the owner, by the cheap way
+  atomic<bool> is_shared_{false};         ///< the owner must take the other lock; written under it
+  plain<bool> holds_shared_one_ = false;  ///< the owner, by the other way; its own
   const unsigned alone_enough_;
-  unsigned alone_ = 0;  ///< the owner's sections since another thread's; guarded by shared_one_
+  plain<unsigned> alone_ = 0;  ///< the owner's sections since another thread's; guarded by shared_one_
   spin_lock shared_one_;
 };
 

@@ -19,30 +19,32 @@ class parker {
  public:
   /// Sleeps until a token is there, and takes it.
   void park() noexcept {
-    // acquire: pairs with unpark()'s release, whose token this takes. [S5]
-    if (word_.exchange(parked, acq_rel) != token) {
+    // relaxed: where this reads a token, it passes the token's release on to the acquire below. [S5]
+    if (word_.exchange(parked, relaxed) != token) {
       do {
         futex_wait(word_, parked);
       } while (word_.load(relaxed) != token);
     }
-    // acquire, by exchange: a second token that arrives now is taken with the first, and its waker's writes are seen.
-    word_.exchange(empty, acq_rel);
+    // acquire: pairs with unpark()'s release. By exchange: a second token that arrives now is taken with the first, and
+    // its waker's writes are seen.
+    word_.exchange(empty, acquire);
   }
 
   /// As park(), for about so long at most. False if no token came.
   bool park_for(std::int64_t ns) noexcept {
-    // acquire: as in park().
-    if (word_.exchange(parked, acq_rel) != token) {
+    // relaxed, and acquire below: as in park().
+    const bool was_there = word_.exchange(parked, relaxed) == token;
+    if (!was_there) {
       futex_wait_for(word_, parked, ns);
     }
     // The sleeper's own end of its sleep: a token that comes later wakes nobody and is found at the next park. [S5]
-    return word_.exchange(empty, acq_rel) == token;
+    return word_.exchange(empty, acquire) == token || was_there;
   }
 
   /// Leaves a token; one futex wake if the owner sleeps, none otherwise.
   void unpark() noexcept {
-    // release: publishes the waker's writes to park()'s acquire. [S5]
-    if (word_.exchange(token, acq_rel) == parked) {
+    // release: publishes the waker's writes to park()'s acquire; an earlier token's are passed on with them. [S5]
+    if (word_.exchange(token, release) == parked) {
       futex_wake(word_, 1);
     }
   }

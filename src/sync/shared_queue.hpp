@@ -103,7 +103,7 @@ class shared_queue {
   [[nodiscard]] bool empty() const noexcept { return count_.load(relaxed) == 0; }
 
  private:
-  static constexpr std::size_t initial_capacity = 16;  // a power of two, as all that follow
+  static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);  // a power of two, as all that follow
 
   T*& at(std::size_t i) noexcept { return ring_[(first_ + i) & (capacity_ - 1)]; }
 
@@ -178,10 +178,10 @@ class shared_queue {
 
   alignas(cache_line_bytes) spin_lock lock_;
   atomic<std::size_t> count_{0};  ///< of all
-  std::size_t first_ = 0;
-  std::size_t capacity_ = 0;
+  plain<std::size_t> first_ = 0;
+  plain<std::size_t> capacity_ = 0;
   std::unique_ptr<T*[]> ring_;
-  std::size_t linked_ = 0;  ///< of `count_`, those that are linked
+  plain<std::size_t> linked_ = 0;  ///< of `count_`, those that are linked
   T* first_linked_ = nullptr;
   T* last_linked_ = nullptr;
 };

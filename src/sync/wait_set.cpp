@@ -59,8 +59,8 @@ void wait_set::unlink(waiter& w) noexcept {
 }
 
 void wait_set::choose(std::uint32_t at_most, match_function matches, const void* closure, outcome why) noexcept {
-  waiter* chosen = nullptr;
-  waiter** end = &chosen;
+  plain<waiter*> chosen = nullptr;
+  plain<waiter*>* end = &chosen;
   {
     const scoped_spin_lock guard(lock_);
     for (waiter* w = first_; w != nullptr && at_most > 0;) {

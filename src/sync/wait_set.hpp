@@ -58,9 +58,9 @@ class wait_set {
   /// One blocked thread. `word` is the only field that its thread reads after another thread has chosen it.
   struct waiter {
     key what;
-    waiter* previous = nullptr;
-    waiter* next = nullptr;
-    bool enlisted = false;                   // guarded by lock_
+    plain<waiter*> previous = nullptr;
+    plain<waiter*> next = nullptr;
+    plain<bool> enlisted = false;            // guarded by lock_
     atomic<std::uint32_t> word{not_chosen};  // not_chosen, or an outcome
   };
 
@@ -89,8 +89,8 @@ class wait_set {
 
   atomic<std::uint32_t> count_{0};  // written under lock_, read without it
   spin_lock lock_;
-  waiter* first_ = nullptr;
-  waiter* last_ = nullptr;
+  plain<waiter*> first_ = nullptr;
+  plain<waiter*> last_ = nullptr;
 };
 
 template <typename Ready>

@@ -37,7 +37,7 @@ class work_deque {
   };
 
  public:
-  static constexpr std::size_t initial_capacity = 64;
+  static constexpr std::size_t initial_capacity = size_or_modelled(64, 2);
 
   work_deque() = default;
   work_deque(const work_deque&) = delete;

@@ -1,0 +1,217 @@
+/// Deque: each entry reaches exactly one taker, whole, and none stays hidden. Method: every execution of an owner and
+/// thieves on an array of two entries; docs/protocols/deque.md.
+#include "engine/model.hpp"
+#include "sync/work_deque.hpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using sync::deque_item;
+using sync::relaxed;
+using sync::work_deque;
+
+constexpr auto all = [](std::uint64_t) { return true; };
+constexpr auto odd = [](std::uint64_t tag) { return tag % 2 == 1; };
+
+/// What an item points to: made by the owner, used up by whoever takes it.
+struct job {
+  sync::plain<int> is_made = 0;
+  sync::plain<int> times_taken = 0;
+};
+
+template <std::size_t Jobs>
+struct table {
+  work_deque deque;
+  job jobs[Jobs];
+
+  void push(std::size_t i) {
+    jobs[i].is_made = 1;
+    deque.push(reinterpret_cast<std::uintptr_t>(&jobs[i]), i);
+  }
+  bool take(deque_item got) {
+    if (got.item == 0) {
+      return false;
+    }
+    auto& j = *reinterpret_cast<job*>(got.item);
+    require(j.is_made == 1, "a taker sees what its item points to");
+    ++j.times_taken;
+    return true;
+  }
+  bool pop() { return take(deque.pop(all)); }
+  bool steal() { return take(deque.steal(all)); }
+
+  /// When all threads have stopped: what is left is found by a thief, and everything was taken once.
+  void check(std::size_t pushed) {
+    while (steal()) {
+    }
+    for (std::size_t i = 0; i < pushed; ++i) {
+      require(jobs[i].times_taken == 1, "each entry reaches exactly one taker, and none is hidden");
+    }
+  }
+};
+
+const scenario one_entry("deque: one entry, its owner and two thieves", {.sample_preemptions = 1}, [] {
+  table<1> t;
+  threads({[&] {
+             t.push(0);
+             t.pop();
+           },
+           [&] { t.steal(); }, [&] { t.steal(); }});
+  t.check(1);
+});
+
+const scenario two_entries("deque: two entries, pop and steal", {}, [] {
+  table<2> t;
+  threads({[&] {
+             t.push(0);
+             t.push(1);
+             t.pop();
+             t.pop();
+           },
+           [&] {
+             t.steal();
+             t.steal();
+           }});
+  t.check(2);
+});
+
+/// The owner pops to an index and pushes there again while a thief moves head above it: [D3], [D9].
+const scenario again("deque: pop and push again under a thief", {}, [] {
+  table<2> t;
+  t.push(0);
+  threads({[&] {
+             t.pop();
+             t.push(1);
+           },
+           [&] { t.steal(); }});
+  t.check(2);
+});
+
+const scenario again_two("deque: pop and push again under two thieves", {.sample_preemptions = 1}, [] {
+  table<2> t;
+  t.push(0);
+  threads({[&] {
+             t.pop();
+             t.push(1);
+           },
+           [&] { t.steal(); }, [&] { t.steal(); }});
+  t.check(2);
+});
+
+const scenario reset("deque: both ends back to 0, and a push", {}, [] {
+  table<3> t;
+  t.push(0);
+  threads({[&] {
+             t.pop();
+             t.pop();
+             t.push(1);
+             t.pop();
+             t.push(2);
+           },
+           [&] { t.steal(); }});
+  t.check(3);
+});
+
+/// [D8] The third entry needs a larger array.
+const scenario growth("deque: growth under a thief", {}, [] {
+  table<3> t;
+  t.push(0);
+  t.push(1);
+  threads({[&] { t.push(2); },
+           [&] {
+             t.steal();
+             t.steal();
+           }});
+  t.check(3);
+});
+
+const scenario growth_two("deque: growth under two thieves", {.preemptions = 1, .in_sample = false}, [] {
+  table<3> t;
+  t.push(0);
+  t.push(1);
+  threads({[&] { t.push(2); }, [&] { t.steal(); }, [&] { t.steal(); }});
+  t.check(3);
+});
+
+/// [D8] A hole is made use of: the live entry moves down in the same array.
+const scenario holes("deque: an entry moves under a thief", {}, [] {
+  table<3> t;
+  t.push(1);
+  t.push(0);
+  t.take(t.deque.steal([](std::uint64_t tag) { return tag == 0; }));
+  threads({[&] {
+             t.push(2);
+             t.pop();
+           },
+           [&] { t.steal(); }});
+  t.check(3);
+});
+
+/// Those that pass entries over: an isolated owner, an isolated thief.
+const scenario filters("deque: entries that are passed over", {}, [] {
+  table<4> t;
+  t.push(1);
+  t.push(2);
+  threads({[&] {
+             t.take(t.deque.pop(odd));
+             t.push(3);
+           },
+           [&] { t.take(t.deque.steal(odd)); }});
+  t.jobs[0].times_taken = 1;
+  t.check(4);
+});
+
+/// The tag that a thief sees belongs to its item, unless the entry was reused in between: then it is that of a later
+/// one.
+const scenario tags("deque: tags", {}, [] {
+  work_deque deque;
+  deque.push(8, 1);
+  threads({[&] {
+             static_cast<void>(deque.pop(all));
+             deque.push(16, 2);
+           },
+           [&] {
+             const deque_item got = deque.steal(all);
+             require(got.item == 0 || (got.item == 8 && got.tag <= 2) || (got.item == 16 && got.tag == 2),
+                     "a tag is the item's, or a later one's");
+           }});
+});
+
+/// [D10] with S1 and S2 of sleep.md: a push is seen by the sleeper's last look, or somebody is called for it, or taken.
+template <bool Isolated>
+void sleeper() {
+  work_deque deque;
+  sync::atomic<int> asleep = 0;
+  bool called = false;
+  bool found = false;
+  bool taken = false;
+  deque.push(8, 0);
+  const auto look_for_sleepers = [&](bool& call) {
+    sync::light_fence();
+    call = asleep.load(relaxed) == 1;
+  };
+  bool called_by_thief = false;
+  threads({[&] {
+             static_cast<void>(deque.pop(all));
+             deque.push(16, 1);
+             look_for_sleepers(called);
+           },
+           [&] {
+             const auto uncovered = [&] { look_for_sleepers(called_by_thief); };
+             taken = (Isolated ? deque.steal([](std::uint64_t tag) { return tag == 0; }, uncovered)
+                               : deque.steal(all, uncovered))
+                         .item == 16;
+           },
+           [&] {
+             asleep.store(1, relaxed);
+             sync::heavy_fence();
+             found = deque.has(all);
+           }});
+  require(called || called_by_thief || found || taken,
+          "no entry is there that a sleeper has missed and nobody calls for");
+}
+const scenario sleeper_beside_thief("deque: a sleeper beside an isolated thief", {.sample_preemptions = 1},
+                                    sleeper<true>);
+
+}  // namespace

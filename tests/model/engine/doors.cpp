@@ -1,0 +1,52 @@
+/// The doors that are functions: futexes, and the C library's mutexes and yield, which this program's own replace.
+#include <pthread.h>
+#include <sched.h>
+
+#include <cerrno>
+
+#include "engine/execution.hpp"
+#include "sync/futex.hpp"
+
+namespace homing::sync {
+
+void futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+  model::running->futex_wait(word.who(), &word, word.initial(), expected, false);
+}
+
+void futex_wait_for(const atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t /*ns*/) noexcept {
+  model::running->futex_wait(word.who(), &word, word.initial(), expected, true);
+}
+
+void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept {
+  model::running->futex_wake(&word, count);
+}
+
+}  // namespace homing::sync
+
+extern "C" {
+
+int sched_yield() noexcept {
+  if (homing::model::running != nullptr) {
+    homing::model::running->pause();
+  }
+  return 0;
+}
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (homing::model::running != nullptr) {
+    homing::model::running->lock(mutex);
+  }
+  return 0;
+}
+
+int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  return homing::model::running == nullptr || homing::model::running->try_lock(mutex) ? 0 : EBUSY;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  if (homing::model::running != nullptr) {
+    homing::model::running->unlock(mutex);
+  }
+  return 0;
+}
+}

@@ -1,0 +1,68 @@
+/// The other locks: sections exclude each other, a sleeper is woken, and a failed try leaves its wish to the holder.
+/// Method: every execution of two or three threads; docs/protocols/arena.md [A6].
+#include "engine/model.hpp"
+#include "sync/mutex.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using sync::seq_cst;
+
+template <class Lock, int Threads>
+void count() {
+  Lock lock;
+  sync::plain<int> counted = 0;
+  const auto add = [&] {
+    lock.lock();
+    ++counted;
+    lock.unlock();
+  };
+  Threads == 2 ? threads({add, add}) : threads({add, add, add});
+  require(counted == Threads, "each section counted");
+}
+const scenario spin_two("spin lock: two threads", {}, count<sync::spin_lock, 2>);
+const scenario spin_three("spin lock: three threads", {}, count<sync::spin_lock, 3>);
+const scenario mutex_two("mutex: two threads", {}, count<sync::mutex, 2>);
+const scenario mutex_three("mutex: three threads", {.sample_preemptions = 2}, count<sync::mutex, 3>);
+
+const scenario again("mutex: two threads, twice each", {.sample_preemptions = 2}, [] {
+  sync::mutex lock;
+  sync::plain<int> counted = 0;
+  const auto add = [&] {
+    for (int i = 0; i < 2; ++i) {
+      lock.lock();
+      ++counted;
+      lock.unlock();
+    }
+  };
+  threads({add, add});
+  require(counted == 4, "each section counted");
+});
+
+/// [A6] As the resource manager uses it: a wish, then a try; an unlock, then a look at the wish.
+const scenario wishes("mutex: a wish is left to the holder", {}, [] {
+  sync::mutex lock;
+  sync::atomic<bool> wish = false;
+  sync::plain<int> served = 0;
+  const auto serve = [&] {
+    while (wish.load(seq_cst) && lock.try_lock()) {
+      wish.store(false, seq_cst);
+      ++served;
+      lock.unlock();
+    }
+  };
+  threads({[&] {
+             lock.lock();
+             lock.unlock();
+             serve();
+           },
+           [&] {
+             wish.store(true, seq_cst);
+             serve();
+           }});
+  require(served >= 1 && !wish.load(sync::relaxed), "somebody has served the wish");
+});
+
+}  // namespace

@@ -1,0 +1,118 @@
+/// Mailbox: each posted item reaches exactly one taker, whole, in its poster's order. Method: every execution of
+/// posters and takers on a ring of two cells; docs/protocols/mailbox.md.
+#include "sync/mailbox.hpp"
+#include "engine/model.hpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using sync::mailbox;
+
+constexpr auto all = [](std::uint64_t) { return true; };
+
+struct letter {
+  sync::plain<int> is_written = 0;
+  sync::plain<int> times_taken = 0;
+};
+
+template <std::size_t Letters>
+struct office {
+  mailbox box{2};
+  letter letters[Letters];
+  bool posted[Letters] = {};
+  std::size_t order[2 * Letters] = {};
+
+  bool post(std::size_t i) {
+    letters[i].is_written = 1;
+    posted[i] = box.post(reinterpret_cast<std::uintptr_t>(&letters[i]), i);
+    return posted[i];
+  }
+  /// The letter's number + 1; 0: none.
+  std::size_t take() {
+    const std::uintptr_t item = box.take(all);
+    if (item == 0) {
+      return 0;
+    }
+    auto& l = *reinterpret_cast<letter*>(item);
+    require(l.is_written == 1, "a taker sees what its item points to");
+    ++l.times_taken;
+    return static_cast<std::size_t>(&l - letters) + 1;
+  }
+  void check() {
+    while (take() != 0) {
+    }
+    for (std::size_t i = 0; i < Letters; ++i) {
+      require(letters[i].times_taken == (posted[i] ? 1 : 0), "what was posted was taken once");
+    }
+  }
+};
+
+const scenario two_takers("mailbox: one poster, two takers", {.sample_preemptions = 3}, [] {
+  office<2> o;
+  threads({[&] {
+             o.post(0);
+             o.post(1);
+           },
+           [&] { o.take(); }, [&] { o.take(); }});
+  o.check();
+});
+
+const scenario two_posters("mailbox: two posters, one taker", {.sample_preemptions = 3}, [] {
+  office<2> o;
+  threads({[&] { o.post(0); }, [&] { o.post(1); },
+           [&] {
+             o.take();
+             o.take();
+           }});
+  o.check();
+});
+
+/// The third letter needs a cell of the lap before: M5, M1.
+const scenario laps("mailbox: a second lap, in order", {}, [] {
+  office<3> o;
+  std::size_t last = 0;
+  threads({[&] {
+             o.post(0);
+             o.post(1);
+             o.post(2);
+           },
+           [&] {
+             for (int i = 0; i < 3; ++i) {
+               if (const std::size_t got = o.take(); got != 0) {
+                 require(got > last, "first in, first out");
+                 last = got;
+               }
+             }
+           }});
+  o.check();
+});
+
+const scenario full("mailbox: two posters at a full ring, and a taker", {.preemptions = 3, .sample_preemptions = 1},
+                    [] {
+                      office<4> o;
+                      o.post(0);
+                      o.post(1);
+                      threads({[&] { o.post(2); }, [&] { o.post(3); },
+                               [&] {
+                                 o.take();
+                                 o.take();
+                               }});
+                      o.check();
+                    });
+
+/// A look at the oldest before anything is claimed: a taker leaves what it may not take.
+const scenario left("mailbox: mail that a taker leaves", {}, [] {
+  office<2> o;
+  threads({[&] { o.post(0); },
+           [&] {
+             const auto odd = [](std::uint64_t tag) { return tag % 2 == 1; };
+             require(o.box.take(odd) == 0, "the even one is left");
+             if (o.box.has(all)) {
+               o.take();
+             }
+           }});
+  o.check();
+});
+
+}  // namespace

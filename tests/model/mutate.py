@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Mutation: does a model fail when one memory order is weaker, or one fence is gone?
+
+Each order of an atomic operation in the modelled files is weakened by one step, and each fence is left out, one at a
+time. The changed file stands in a folder of its own before src/ in the include path; the model is compiled with it,
+linked with the build's checker, and run until the first failure. The tree is never changed.
+
+    tests/model/mutate.py --build build/release            all files
+    tests/model/mutate.py --build build/release --only mailbox --json mailbox.json
+
+Exit code: 0 if every mutant was found or is listed in survivors.toml with its reason, 1 if not.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+
+MODELS = {
+    "src/sync/work_deque.hpp": "deque",
+    "src/sync/owner_lock.hpp": "owner_lock",
+    "src/sync/spin_lock.hpp": "locks",
+    "src/sync/mutex.hpp": "locks",
+    "src/sync/parker.hpp": "parker",
+    "src/sync/mailbox.hpp": "mailbox",
+    "src/sync/shared_queue.hpp": "shared_queue",
+    "src/sync/wait_set.hpp": "wait_set",
+    "src/sync/wait_set.cpp": "wait_set",
+    "src/memory/small_object_pool.cpp": "object_pool",
+    "src/runtime/task_proxy.hpp": "object_pool",
+    "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
+    "include/homing/locality_queues.hpp": "locality_queues",
+}
+
+OPERATION = re.compile(r"(?:\.(load|store|exchange|compare_exchange_strong|compare_exchange_weak|fetch_\w+)"
+                       r"|\b(spin_wait_until_eq))\(")
+ORDER = re.compile(r"(?:\bsync::|\bstd::memory_order_|\b)(acquire|release|acq_rel|seq_cst)$")
+FENCE = re.compile(r"(?:\bsync::)?\b(light_fence|heavy_fence|full_fence|full_fence_after_exchange)\(\);")
+WEAKER = {
+    "load": {"acquire": ["relaxed"], "seq_cst": ["acquire"]},
+    "store": {"release": ["relaxed"], "seq_cst": ["release"]},
+    "update": {"acquire": ["relaxed"], "release": ["relaxed"], "acq_rel": ["acquire", "release"], "seq_cst": ["acq_rel"]},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    file: str
+    line: int
+    what: str  # "exchange: acq_rel -> acquire", "without heavy_fence"
+    begin: int
+    end: int
+    text: str  # instead of [begin, end)
+    source: str  # the line as it stands
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.line} {self.what}"
+
+    @property
+    def key(self) -> str:
+        """Without the line's number, which any change above it moves."""
+        return f"{self.file}: {self.source}: {self.what}"
+
+
+def without_comments(text: str) -> str:
+    """The same length, with comments as blanks."""
+    return re.sub(r"//[^\n]*", lambda m: " " * len(m[0]), text)
+
+
+def arguments(code: str, start: int) -> list[tuple[int, int]]:
+    """The spans of a call's arguments; `start` is behind its parenthesis."""
+    depth, begin, spans = 0, start, []
+    for at in range(start, len(code)):
+        c = code[at]
+        if c in "([{":
+            depth += 1
+        elif c in ")]}":
+            if depth == 0:
+                return spans + [(begin, at)]
+            depth -= 1
+        elif c == "," and depth == 0:
+            spans.append((begin, at))
+            begin = at + 1
+    return spans
+
+
+def mutants_of(file: str) -> list[Mutant]:
+    text = (ROOT / file).read_text()
+    code = without_comments(text)
+    lines = text.splitlines()
+    found = []
+
+    def add(what: str, begin: int, end: int, instead: str) -> None:
+        line = text.count("\n", 0, begin) + 1
+        source = re.sub(r"\s+", " ", lines[line - 1].split("//")[0]).strip()
+        found.append(Mutant(file, line, what, begin, end, instead, source))
+
+    for call in OPERATION.finditer(code):
+        name = call[1] or "load"
+        spans = [s for s in arguments(code, call.end()) if ORDER.search(code[s[0]:s[1]].strip())]
+        for i, (begin, end) in enumerate(spans):
+            order = ORDER.search(code[begin:end].strip())[1]
+            fails = name.startswith("compare_exchange") and i == len(spans) - 1 and is_failure(code, call.end(), end)
+            kind = "load" if name == "load" or fails else "store" if name == "store" else "update"
+            for weaker in WEAKER[kind].get(order, []):
+                what = f"{name}{' (failure)' if fails else ''}: {order} -> {weaker}"
+                add(what, begin, end, code[begin:end].replace(order, weaker))
+    for fence in FENCE.finditer(code):
+        add(f"without {fence[1]}", fence.start(), fence.end(), ";")
+    return sorted(found, key=lambda m: (m.line, m.what))
+
+
+def is_failure(code: str, start: int, end: int) -> bool:
+    """True if the argument that ends there is a compare-exchange's fourth."""
+    return [e for _, e in arguments(code, start)].index(end) == 3
+
+
+class Builder:
+    """Compiles and links a model as the build does, with one file changed."""
+
+    def __init__(self, build: Path, sample: bool, seconds: int):
+        self.sample, self.seconds = sample, seconds
+        self.commands = {Path(c["file"]).stem: c for c in json.loads((build / "compile_commands.json").read_text())
+                         if Path(c["file"]).parent == HERE}
+        self.engine = sorted(str(p) for p in (build / "tests/model/CMakeFiles/model_engine.dir").rglob("*.o"))
+        if not self.engine:
+            sys.exit(f"{build}: no checker in it; build a model first: ninja -C {build} model_litmus")
+
+    def outcome(self, mutant: Mutant) -> str:
+        model = MODELS[mutant.file]
+        with tempfile.TemporaryDirectory(prefix="homing-mutant-") as folder:
+            changed = Path(folder) / mutant.file
+            changed.parent.mkdir(parents=True)
+            text = (ROOT / mutant.file).read_text()
+            changed.write_text(text[:mutant.begin] + mutant.text + text[mutant.end:])
+            program = Path(folder) / "model"
+            if problem := self.compile(model, Path(folder), program):
+                return f"does not compile: {problem}"
+            command = [str(program), "--stop"] + (["--sample"] if self.sample else [])
+            try:
+                ran = subprocess.run(command, capture_output=True, text=True, timeout=self.seconds)
+            except subprocess.TimeoutExpired:
+                return "survived (out of time)"
+            return "survived" if ran.returncode == 0 else "found"
+
+    def compile(self, model: str, folder: Path, program: Path) -> str:
+        entry = self.commands[model]
+        words = [w for w in shlex.split(entry["command"]) if "ccache" not in w]
+        words = words[:words.index("-o")] + ["-o", str(program.with_suffix(".o")), "-c", entry["file"]]
+        first = next(i for i, w in enumerate(words) if w == f"-I{ROOT / 'src'}")
+        words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}"]
+        words += ["-g0", "-O1"]
+        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, "-Wl,--wrap=mmap", "-o", str(program)]):
+            done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
+            if done.returncode != 0:
+                return next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
+        return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, help="a build folder in which the models were built")
+    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--sample", action="store_true", help="the models' sample bounds")
+    parser.add_argument("--seconds", type=int, default=600, help="for one mutant's model; out of time counts as survived")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--json", type=Path, help="also write the outcomes here")
+    parser.add_argument("--list", action="store_true", help="only say which mutants there are")
+    options = parser.parse_args()
+    mutants = [m for file in MODELS if options.only in file for m in mutants_of(file)]
+    if not mutants:
+        parser.error(f"no modelled file's path contains {options.only!r}: {', '.join(MODELS)}")
+    if options.list:
+        print("\n".join(m.name for m in mutants))
+        return 0
+    reasons = tomllib.loads((HERE / "survivors.toml").read_text())["survivor"]
+    builder = Builder(options.build.resolve(), options.sample, options.seconds)
+    known = {r["mutant"]: r["reason"] for r in reasons}
+    rows, unexplained = [], 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for mutant, outcome in zip(mutants, pool.map(builder.outcome, mutants)):
+            reason = known.get(mutant.key, "") if outcome.startswith("survived") else ""
+            unexplained += outcome != "found" and not reason
+            rows.append(dataclasses.asdict(mutant) | {"outcome": outcome, "reason": reason, "key": mutant.key})
+            print(f"{outcome:10} {mutant.name}{': ' + reason if reason else ''}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+    found = sum(r["outcome"] == "found" for r in rows)
+    print(f"{found} of {len(rows)} found ({100 * found / len(rows):.1f}%), "
+          f"{len(rows) - found - unexplained} explained, {unexplained} not")
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+/// Shared queue: each item reaches one taker, in order, while the ring grows; and `empty()` is exact behind a fence.
+/// Method: every execution of two threads or three on a ring of two; src/sync/shared_queue.hpp, sleep.md [S2].
+#include "sync/shared_queue.hpp"
+#include "engine/model.hpp"
+#include "sync/asymmetric_fence.hpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using sync::relaxed;
+
+struct job {
+  sync::plain<int> is_made = 0;
+  sync::plain<int> times_taken = 0;
+  job* next = nullptr;
+  bool linked = false;
+};
+struct link {
+  static job* next(const job& j) noexcept { return j.next; }
+  static void set_next(job& j, job* to) noexcept { j.next = to; }
+  static bool is_linked(const job& j) noexcept { return j.linked; }
+  static void set_linked(job& j, bool to) noexcept { j.linked = to; }
+};
+
+template <std::size_t Jobs>
+struct office {
+  sync::shared_queue<job, link> queue;
+  job jobs[Jobs];
+
+  void push(std::size_t i) {
+    jobs[i].is_made = 1;
+    queue.push(jobs[i]);
+  }
+  std::size_t take() {
+    job* const j = queue.take();
+    if (j == nullptr) {
+      return 0;
+    }
+    require(j->is_made == 1, "a taker sees its item");
+    ++j->times_taken;
+    return static_cast<std::size_t>(j - jobs) + 1;
+  }
+  void check() {
+    while (take() != 0) {
+    }
+    for (job& j : jobs) {
+      require(j.times_taken == 1, "each was taken once");
+    }
+  }
+};
+
+const scenario two_pushers("shared queue: two pushers, one taker", {.sample_preemptions = 1}, [] {
+  office<2> o;
+  threads({[&] { o.push(0); }, [&] { o.push(1); }, [&] { o.take(); }});
+  o.check();
+});
+
+const scenario growth("shared queue: growth under two pushers", {.sample_preemptions = 2}, [] {
+  office<4> o;
+  o.push(0);
+  threads({[&] {
+             o.push(1);
+             o.push(2);
+           },
+           [&] { o.push(3); }});
+  o.check();
+});
+
+const scenario order("shared queue: growth under a taker, in order", {.sample_preemptions = 1}, [] {
+  office<3> o;
+  threads({[&] {
+             o.push(0);
+             o.push(1);
+             o.push(2);
+           },
+           [&] {
+             const std::size_t first = o.take();
+             const std::size_t second = o.take();
+             require(second == 0 || first < second, "first in, first out");
+           }});
+  o.check();
+});
+
+/// [S2] A push, a light fence, a look for sleepers; announced, a heavy fence, a look at the queue.
+const scenario sleeper("shared queue: a sleeper's last look", {}, [] {
+  office<1> o;
+  sync::atomic<int> asleep = 0;
+  bool called = false;
+  bool found = false;
+  threads({[&] {
+             o.push(0);
+             sync::light_fence();
+             called = asleep.load(relaxed) == 1;
+           },
+           [&] {
+             asleep.store(1, relaxed);
+             sync::heavy_fence();
+             found = !o.queue.empty();
+           }});
+  require(called || found, "the sleeper sees the push, or the pusher the sleeper");
+});
+
+}  // namespace
