@@ -71,8 +71,8 @@ def arguments() -> argparse.Namespace:
                         help="programs read the model's time, not the host's: a runtime's time limits are the machine's then")
     parser.add_argument("--results", type=Path, help="folder for each run's counts.json, for `homing lab report`")
     parser.add_argument("--check", action="store_true",
-                        help=f"exit status 1 unless ours has less than {REMOTE_MOST:.0%} remote DRAM in each run, and "
-                             f"stock's best more than {STOCK_LEAST:.0%}")
+                        help=f"exit status 1 unless ours has less than {REMOTE_MOST:.0%}% remote DRAM in each run, and "
+                             f"stock's best more than {STOCK_LEAST:.0%}%")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     parser.add_argument("--save", type=Path, metavar="FILE", help="the JSON into a file as well")
     parser.add_argument("--stock", type=Path, default=Path(sys.prefix) / "lib", help="folder of the stock libtbb.so.12")

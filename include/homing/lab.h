@@ -7,7 +7,8 @@
  *
  * Labels:  up to 63 bytes of printable ASCII; longer ones are cut. A region may be entered many times, and by several
  *          threads at once: it is open from the first begin to the last end.
- * Threads: any, at any time; nothing is shared. Nothing fails and nothing allocates. Other processors than x86-64: no-ops.
+ * Threads: any, at any time; nothing is shared. Nothing fails and nothing allocates. Other processors than x86-64
+ *          and AArch64: no-ops.
  */
 #pragma once
 
@@ -38,6 +39,16 @@
     __asm__ volatile(".byte 0x0f, 0xb6, 0x80, %c1, 0x48, 0x4f, 0x1a" /* one instruction */       \
                      : "+a"(homing_lab_at_)                                                      \
                      : "i"(operation)                                                            \
+                     : "memory");                                                                \
+  } while (0)
+#elif defined(__aarch64__)
+/* ldrb wzr, [xN, #0xa40 + operation]: loads the byte at `address`, and no register takes it. */
+#define HOMING_LAB_MARK(operation, address)                                                      \
+  do {                                                                                           \
+    const char* homing_lab_at_ = (const char*)(address) - 0xa40L - (operation);                  \
+    __asm__ volatile("ldrb wzr, [%0, %1]"                                                        \
+                     :                                                                           \
+                     : "r"(homing_lab_at_), "i"(0xa40 + (operation))                             \
                      : "memory");                                                                \
   } while (0)
 #else

@@ -22,6 +22,12 @@ namespace homing::lab {
 namespace {
 
 constexpr const char* protocol_version = "2";  // [LC2]
+// The second serial port; AArch64's first is no 16550, so that its second is the first that is called so.
+#if defined(__aarch64__)
+constexpr const char* channel_port = "/dev/ttyS0";
+#else
+constexpr const char* channel_port = "/dev/ttyS1";
+#endif
 constexpr const char* calibrator = "/homing/homing-lab-calibrate";
 
 // [LC2] all that comes before 'G'
@@ -150,7 +156,7 @@ int main() {
   ::sigprocmask(SIG_BLOCK, &ends, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   set_up_machine();
-  channel runner("/dev/ttyS1");
+  channel runner(channel_port);
   serve(runner);
   ::tcdrain(runner.descriptor());  // the last frame is still on its way
   switch_off();

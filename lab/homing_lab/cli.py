@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
+from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
 from .boot import Stopped
 from .errors import LabError, UsageError
 from .output import write_text
@@ -68,6 +68,9 @@ Quantum = Annotated[
 Hot = Annotated[
     bool, typer.Option("--hot", help="the ten most fought-over cache lines, by name; time by function")
 ]
+Arch = Annotated[
+    str, typer.Option(metavar="x86_64|aarch64", help="the guest's; without it, the program's")
+]
 Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
 
 
@@ -105,6 +108,7 @@ def _options(values: dict[str, Any]) -> Options:
         quantum=values["quantum"],
         hot=values.get("hot", False),
         learn=bool(values.get("learn")),
+        arch=_one_of("arch", values["arch"], *architecture.ALL),
     )
 
 
@@ -114,6 +118,7 @@ def _report_json(report: Report) -> dict[str, Any]:
         "schema": 1,
         "machine": report.machine.name,
         "virtual": True,
+        "architecture": report.architecture.name,
         "clock": "modelled" if report.virtual_clock else "host",
         "exit_status": outcome.status,
         "signal": outcome.signal or None,
@@ -158,6 +163,7 @@ def run(
     learn: Annotated[
         bool, typer.Option("--learn", help="run it here first, and take along what it opens")
     ] = False,
+    arch: Arch = "",
     as_json: Json = False,
 ) -> None:
     """Run a program on a virtual machine; its output, exit status and /results come back.
@@ -258,6 +264,7 @@ def shell(
     virtual_clock: Clock = False,
     quantum: Quantum = QUANTUM_CYCLES,
     timeout: Timeout = 0,
+    arch: Arch = "",
 ) -> None:
     """Boot a machine and give a prompt in it; `exit` ends both.
 

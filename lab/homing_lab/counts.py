@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .architecture import ALL
 from .errors import LabError
 
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
@@ -66,6 +67,14 @@ def said_precision(counted: dict[str, Any]) -> str:
     )
 
 
+def said_architecture(counted: dict[str, Any]) -> str:
+    """Of a guest that is no x86-64 machine."""
+    found = ALL.get(counted.get("architecture", ""))
+    if found is None or found.native:
+        return ""
+    return f"an {found.title} guest: counts.json says what is not seen of it"
+
+
 def print_table(counted: dict[str, Any], machine: str) -> None:
     """On stderr: the program's own output is not ours to mix with."""
     from rich import box
@@ -74,7 +83,7 @@ def print_table(counted: dict[str, Any], machine: str) -> None:
 
     table = Table(
         title=f"Modelled, not measured: who served each cache line on {machine}",
-        caption=said_precision(counted),
+        caption="; ".join(filter(None, (said_architecture(counted), said_precision(counted)))),
         caption_justify="left",
         box=box.SIMPLE,
         title_justify="left",

@@ -6,13 +6,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import BinaryIO
 
-from . import cache
+from . import cache, guest_root
 from .errors import LabError
-from .pack import MERGED, Entry, Pack
+from .pack import MERGED, Entry, Pack, applets
 from .paths import binary, needed
 
 FORMAT = "2"  # changes with what base_entries() or write() do
@@ -20,7 +19,10 @@ FOLDER, FILE, LINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 CONSOLE = (5, 1)
 
 
-def busybox() -> Path:
+def busybox(pack: Pack) -> Path:
+    foreign = guest_root.program(pack.root, "busybox") if not pack.architecture.native else None
+    if foreign:
+        return foreign
     for place in (shutil.which("busybox"), "/bin/busybox"):
         if place and os.path.isfile(place):
             with open(place, "rb") as file:
@@ -33,18 +35,14 @@ def busybox() -> Path:
 
 def add_base(pack: Pack) -> None:
     """What each guest has. Comes last: what the user packed wins over an applet of that name."""
-    shell = busybox()
-    pack.add("/init", Entry(FILE | 0o755, needed("homing-lab-init", "homing_lab_init")))
-    calibrator = binary("homing-lab-calibrate")
+    shell, arch = busybox(pack), pack.architecture
+    pack.add("/init", Entry(FILE | 0o755, needed("homing-lab-init", "homing_lab_init", arch)))
+    calibrator = binary("homing-lab-calibrate", arch)
     if calibrator:
         pack.add_file(calibrator, "/homing/homing-lab-calibrate")
     pack.add("/usr/bin/busybox", Entry(FILE | 0o755, shell))
-    applets = subprocess.run(
-        [shell, "--list"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    for applet in applets:
-        if applet != "busybox":
-            pack.add(f"/usr/bin/{applet}", Entry(LINK | 0o777, link="busybox"))
+    for applet in applets():
+        pack.add(f"/usr/bin/{applet}", Entry(LINK | 0o777, link="busybox"))
     users = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/sh\n"
     groups = "root:x:0:\nnogroup:x:65534:\n"
     pack.add("/etc/passwd", Entry(FILE | 0o644, content=users.encode()))

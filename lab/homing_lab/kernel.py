@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import tarfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
+from . import guest_root
+from .architecture import X86_64, Architecture
 from .cache import store
 from .errors import LabError
 from .paths import cache_folder
@@ -52,18 +55,20 @@ def _unpack(package: Path) -> bytes:
     raise LabError(f"{package.name} has no kernel in it", HINT)
 
 
-def kernel(say: object) -> Path:
+def kernel(say: Callable[[str], object], arch: Architecture = X86_64) -> Path:
     """The kernel's file; downloads it the first time. `say` is called with what takes long."""
     given = os.environ.get("HOMING_LAB_KERNEL")
     if given:
         if not os.access(given, os.R_OK):
             raise LabError(f"HOMING_LAB_KERNEL: can't read {given}")
         return Path(given)
+    if not arch.native:
+        return guest_root.kernel(guest_root.root(arch, say))
     kept = sorted(cache_folder().glob("kernel-*"), key=lambda p: p.stat().st_mtime)
     if kept:
         return kept[-1]
     name = _package()
-    say(f"downloading {name} (about 27 MB, once)")  # type: ignore[operator]
+    say(f"downloading {name} (about 27 MB, once)")
     with Scratch() as scratch:
         folder = scratch.folder
         folder.chmod(0o755)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
-import struct
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import python
+from . import architecture, guest_root, python
+from .architecture import Architecture
 from .errors import LabError, UsageError
+from .shared_libraries import Libraries
 
 MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # links into /usr, as Debian has them
-X86_64 = 62
 # Loaded by name at run time, where glibc needs them (pthread_exit, name services).
 BY_NAME = ("libgcc_s.so.1",)
 PROGRAMS_OF_ONE_LDD = 64
@@ -28,6 +29,19 @@ def guest_path(path: str) -> str:
     path = "/" + path.lstrip("/")
     first = path.split("/")[1]
     return f"/usr{path}" if first in MERGED else path
+
+
+@functools.cache
+def applets() -> list[str]:
+    """Of busybox: Debian builds it with the same for each architecture."""
+    found = shutil.which("busybox") or "/bin/busybox"
+    try:
+        done = subprocess.run([found, "--list"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise LabError(
+            "no busybox here that runs", "scripts/setup lab, or: apt-get install busybox-static"
+        ) from error
+    return [name for name in done.stdout.split() if name != "busybox"]
 
 
 @dataclass
@@ -51,11 +65,19 @@ class Binary:
 
 class Pack:
     """Collects entries by their guest path. `environment` is the program's: ldd must see it too.
+    `root`: of Debian's files, where the guest's architecture is not the host's.
 
     What cannot run in the guest is an error of a program that is to run, and else only a note: a
     folder may hold data that looks like programs of other machines."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        environment: dict[str, str],
+        arch: Architecture = architecture.X86_64,
+        root: Path = Path("/"),
+    ) -> None:
+        self.architecture, self.root = arch, root
+        self._libraries = Libraries(arch, guest_root.library_folders(arch, root), environment)
         self.entries: dict[str, Entry] = {}
         self.environment = environment
         self.notes: list[str] = []
@@ -173,11 +195,11 @@ class Pack:
             self.add_python(interpreter, [str(script)])
 
     def _add_binary(self, program: Path, head: bytes, vital: bool) -> None:
-        machine = struct.unpack_from("<H", head, 18)[0] if head[5] == 1 else 0
-        if head[4] == 2 and machine == X86_64:
+        if architecture.of_head(head) is self.architecture:
             self._binaries.append(Binary(program, vital))
         else:
-            what = f"{program} is no x86-64 program; the guest is an x86-64 machine"
+            title = self.architecture.title
+            what = f"{program} is no {title} program; the guest is an {title} machine"
             if vital:
                 raise LabError(what, code=126)
             self._note(what)
@@ -185,6 +207,9 @@ class Pack:
     def _find_libraries(self) -> None:
         """Of all that were added since."""
         while self._binaries:
+            if not self.architecture.native:
+                self._find_foreign_libraries(self._binaries.pop())
+                continue
             some = self._binaries[:PROGRAMS_OF_ONE_LDD]
             del self._binaries[:PROGRAMS_OF_ONE_LDD]
             for binary, lines in zip(some, self._ldd(some)):
@@ -199,6 +224,17 @@ class Pack:
                         self._add_library(Path(match[1]))
                 if missing:
                     self._without_libraries(binary, missing)
+
+    def _find_foreign_libraries(self, binary: Binary) -> None:
+        found, missing = self._libraries.of(binary.path)
+        for file, guest in found:
+            self._add_one(file.resolve(), guest, vital=binary.vital)
+            if file.name == "libc.so.6":
+                for name in BY_NAME:
+                    if (file.parent / name).is_file():
+                        self._add_one(file.parent / name, str(Path(guest).parent / name), False)
+        if missing:
+            self._without_libraries(binary, missing)
 
     def _without_libraries(self, binary: Binary, missing: list[str]) -> None:
         error = LabError(
@@ -250,12 +286,21 @@ class Pack:
     def add_program(self, word: str) -> Path:
         """A program as a shell finds it, at the same path as here."""
         found = shutil.which(word, path=self.environment.get("PATH", os.defpath))
+        if found is None and not self.architecture.native and "/" not in word:
+            own = guest_root.program(self.root, word)
+            if own:
+                self._add_one(own, f"/usr/bin/{word}", vital=True)
+                self._find_libraries()
+                return own
         if found is None:
             if "/" in word and os.path.exists(word):
                 raise LabError(f"{word} is not executable", code=126)
             raise LabError(
                 f"there is no program {word}" + ("" if "/" in word else " on PATH"), code=127
             )
+        other = architecture.of_file(found)
+        if other and other is not self.architecture:
+            return self._add_counterpart(Path(found), other)
         if python.is_python(word) and python.is_shim(Path(found)):
             # A version manager's script, which chooses one of several: here it has done so.
             real = self.python_of(word).executable
@@ -265,6 +310,23 @@ class Pack:
         self._find_libraries()
         return Path(found)
 
+    def _add_counterpart(self, found: Path, other: Architecture) -> Path:
+        """What the guest has in the place of a program of another architecture: Debian's, or
+        busybox's, which the image has anyway."""
+        own = guest_root.program(self.root, found.name) if not self.architecture.native else None
+        if own:
+            self._add_one(own, os.path.abspath(found), vital=True)
+            self._find_libraries()
+        elif found.name not in applets() or self.architecture.native:
+            title = self.architecture.title
+            raise LabError(
+                f"{found} is an {other.title} program; the guest is an {title} machine, and the lab "
+                f"has no {found.name} for it",
+                "--arch names the guest's architecture; without it, it is the program's",
+                code=126,
+            )
+        return found
+
     def python_of(self, word: str) -> python.Python:
         if word not in self._pythons:
             self._pythons[word] = python.ask(word, self.environment)
@@ -272,6 +334,8 @@ class Pack:
 
     def add_python(self, word: str, arguments: list[str]) -> None:
         """What an interpreter, started with these arguments, will load."""
+        if not self.architecture.native:
+            raise LabError(f"{word}: Python runs in x86-64 guests only", code=126)
         python.add(self, self.python_of(word), arguments)
         self._find_libraries()
 

@@ -5,24 +5,33 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .architecture import X86_64, Architecture
 from .errors import LabError
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent  # .../lab of the source tree, or lib/homing/lab where installed
 
 
-def _places() -> list[Path]:
+def _places(arch: Architecture = X86_64) -> list[Path]:
     """Folders with binaries, the first wins: beside us, builds of the tree; HOMING_LAB_BUILD alone
-    if it is given, so that nobody gets the parts of two builds."""
-    given = os.environ.get("HOMING_LAB_BUILD")
+    if it is given, so that nobody gets the parts of two builds. What runs in guests of another
+    architecture has a build of its own."""
+    preset = "release" if arch.native else arch.name
+    if arch.native:
+        variable, given = "HOMING_LAB_BUILD", os.environ.get("HOMING_LAB_BUILD")
+    else:
+        variable, given = "HOMING_LAB_GUEST_BUILD", os.environ.get("HOMING_LAB_GUEST_BUILD")
     if given:
         if not (Path(given) / "lab").is_dir():
             raise LabError(
-                f"HOMING_LAB_BUILD={given}: there is no folder {Path(given) / 'lab'}",
+                f"{variable}={given}: there is no folder {Path(given) / 'lab'}",
                 "expected a build folder of Homing, with the lab built: "
-                "scripts/build release homing_lab_init homing_lab",
+                f"scripts/build {preset} homing_lab_init homing_lab"
+                + ("" if arch.native else "_probes"),
             )
         return [Path(given) / "lab"]
+    if not arch.native:
+        return [ROOT / arch.name, ROOT.parent / "build" / arch.name / "lab"]
     builds = ROOT.parent.glob("build/*/lab")
     return [ROOT, *sorted(builds, key=lambda p: (p.parent.name != "release", p))]
 
@@ -33,30 +42,33 @@ def machine_folders() -> list[Path]:
     return [Path(folder) for folder in own.split(":") if folder] + [ROOT / "machines"]
 
 
-def binary(name: str) -> Path | None:
-    for place in _places():
+def binary(name: str, arch: Architecture = X86_64) -> Path | None:
+    for place in _places(arch):
         if (place / name).is_file():
             return place / name
     return None
 
 
-def needed(name: str, target: str) -> Path:
-    found = binary(name)
+def needed(name: str, target: str, arch: Architecture = X86_64) -> Path:
+    found = binary(name, arch)
     if found is None:
+        build = f"scripts/build release {target}"
+        if not arch.native:
+            build = f"scripts/setup {arch.setup} and scripts/build {arch.name} {target}"
         raise LabError(
-            f"the lab's {name} is not there",
-            f"build it: scripts/build release {target} (looked in: "
-            f"{', '.join(str(place) for place in _places())})",
+            f"the lab's {name} for {arch.title} guests is not there",
+            f"build it: {build} (looked in: "
+            f"{', '.join(str(place) for place in _places(arch))})",
         )
     return found
 
 
-def tbb_library() -> Path | None:
+def tbb_library(arch: Architecture = X86_64) -> Path | None:
     """Our libtbb.so.12: HOMING_LAB_TBB, installed, or of a build."""
     given = os.environ.get("HOMING_LAB_TBB")
     places = [Path(given)] if given else []
-    places.append(ROOT.parent / "libtbb.so.12")
-    places += [place.parent / "lib/homing/libtbb.so.12" for place in _places()]
+    places.append((ROOT.parent if arch.native else ROOT / arch.name) / "libtbb.so.12")
+    places += [place.parent / "lib/homing/libtbb.so.12" for place in _places(arch)]
     return next((place for place in places if place.is_file()), None)
 
 

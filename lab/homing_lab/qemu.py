@@ -7,32 +7,45 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+from .architecture import X86_64, Architecture
 from .errors import LabError
 from .guest import CLOCK_BYTES, WINDOW_BYTES
 from .machine import Machine
 
-PROGRAM = "qemu-system-x86_64"
 # Quiet but for errors; a panic ends the machine. The host may be slow: no watchdog, and no check of
 # the timer at boot, which panics if it ticks late. For a quick boot: no CPU measures how long a loop
 # takes (only short pauses in drivers go by it), and nobody waits for a quiet period of all CPUs
 # (until the program starts: the guest's first program switches that off).
 KERNEL_WORDS = (
-    "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog tsc=reliable "
-    "no_timer_check lpj=10000000 rcupdate.rcu_expedited=1 rcupdate.rcu_cpu_stall_suppress=1 "
-    "random.trust_cpu=on audit=0 apparmor=0"
+    "quiet panic=-1 oops=panic mitigations=off nowatchdog "
+    "rcupdate.rcu_expedited=1 rcupdate.rcu_cpu_stall_suppress=1 audit=0 apparmor=0"
 )
+OWN_KERNEL_WORDS = {
+    "x86_64": "console=ttyS0 tsc=reliable no_timer_check lpj=10000000 random.trust_cpu=on",
+    "aarch64": "console=ttyAMA0",
+}
+# AArch64: the GIC that more than eight CPUs need.
+BOARDS = {"x86_64": "pc,usb=off,vmport=off", "aarch64": "virt,gic-version=3"}
+# That board has one serial port, the console; a second one is a PCI card.
+CHANNEL = {
+    "x86_64": ["-serial", "chardev:channel"],
+    "aarch64": ["-device", "pci-serial,chardev=channel"],
+}
+# AArch64: with LSE's atomics and without SVE, like the ThunderX2.
+CPUS = {"x86_64": "max,vendor=GenuineIntel,-erms,-fsrm", "aarch64": "neoverse-n1"}
 
 
-def program() -> str:
-    found = shutil.which(PROGRAM)
+def program(arch: Architecture = X86_64) -> str:
+    found = shutil.which(arch.qemu)
     if found is None:
         raise LabError(
-            f"no {PROGRAM} here", "scripts/setup lab, or: apt-get install qemu-system-x86"
+            f"no {arch.qemu} here",
+            f"scripts/setup {arch.setup}, or: apt-get install {arch.qemu_package}",
         )
     return found
 
 
-def topology_words(machine: Machine) -> tuple[str, str]:
+def topology_words(machine: Machine, arch: Architecture = X86_64) -> tuple[str, str]:
     """Values of -smp and -cpu: sockets, dies (as many as L3 groups), cores and threads. Nodes of
     different sizes become several small sockets each, for QEMU's sockets are all alike; then no L3
     is shown, which would be each socket's."""
@@ -51,9 +64,11 @@ def topology_words(machine: Machine) -> tuple[str, str]:
         dies = 1
         cores = math.gcd(*(node.cpus // threads for node in nodes))
         count = machine.cpu_count // threads // cores
+    part = "dies" if arch is X86_64 else "clusters"
+    without_l3 = ",l3-cache=off" if arch is X86_64 and not alike else ""
     return (
-        f"{machine.cpu_count},sockets={count},dies={dies},cores={cores},threads={threads}",
-        "max,vendor=GenuineIntel,-erms,-fsrm" + ("" if alike else ",l3-cache=off"),
+        f"{machine.cpu_count},sockets={count},{part}={dies},cores={cores},threads={threads}",
+        CPUS[arch.name] + without_l3,
     )
 
 
@@ -75,20 +90,21 @@ def command(
     kernel_words: str = "",
     plugin: str = "",
     clock: bool = False,
+    arch: Architecture = X86_64,
 ) -> list[str]:
     """`folder`: of the run, for the console, the window and the clock's memory, which is there if
     `clock`; `channel`: an inherited socket that carries the second serial port; `plugin`: value of
     -plugin."""
-    smp, cpu = topology_words(machine)
+    smp, cpu = topology_words(machine, arch)
     words = [
-        program(),
+        program(arch),
         "-nodefaults",
         "-no-user-config",
         "-display",
         "none",
         "-no-reboot",
         "-machine",
-        "pc,usb=off,vmport=off",
+        BOARDS[arch.name],
         "-accel",
         "tcg,thread=multi",
         "-cpu",
@@ -118,15 +134,16 @@ def command(
         str(image),
         "-append",
         # The first word for us tells programs that they are in the lab; the kernel passes it over.
-        f"{KERNEL_WORDS} homing.lab={machine.name} {kernel_words}".strip(),
+        " ".join(
+            (OWN_KERNEL_WORDS[arch.name], KERNEL_WORDS, f"homing.lab={machine.name}", kernel_words)
+        ).strip(),
         "-chardev",
         f"file,id=console,path={folder / 'console.txt'}",
         "-serial",
         "chardev:console",
         "-chardev",
         f"socket,id=channel,fd={channel}",
-        "-serial",
-        "chardev:channel",
+        *CHANNEL[arch.name],
     ]
     shared = {"window": WINDOW_BYTES} | ({"clock": CLOCK_BYTES} if clock else {})
     for name, size in shared.items():

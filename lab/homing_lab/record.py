@@ -26,6 +26,7 @@ def write(options: Options, machine: Machine, outcome: Outcome | None = None) ->
         "virtual": True,
         "words": options.words,
         "machine": machine.name,
+        "architecture": options.architecture.name,
         "machine_file": machine.file.read_text(encoding="utf-8"),
         "cache_scale": options.cache_scale,
         "memory_mib": options.memory_mib,

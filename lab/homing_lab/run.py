@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import counts, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
+from . import architecture, counts, guest_root, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
+from .architecture import X86_64, Architecture
 from .boot import HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
@@ -63,6 +64,11 @@ class Options:
     quantum: int = QUANTUM_CYCLES
     hot: bool = False
     learn: bool = False
+    arch: str = ""  # empty: the program's
+
+    @property
+    def architecture(self) -> Architecture:
+        return architecture.choose(self.arch, self.words)
 
 
 @dataclass
@@ -73,6 +79,7 @@ class Report:
     outcome: Outcome
     counted: dict[str, Any] | None  # counts.json
     image: Path
+    architecture: Architecture
     packed_s: float
     virtual_clock: bool
     hot: dict[str, Any] | None = None  # lines that CPUs take from each other, with their names
@@ -98,10 +105,12 @@ def environment_of(options: Options) -> dict[str, str]:
     }
     result |= options.environment
     if options.tbb:
-        library = tbb_library() if options.tbb == "homing" else options.stock_library
+        library = tbb_library(options.architecture) if options.tbb == "homing" else options.stock_library
         if library is None or not library.is_file():
             what = (
-                "our libtbb.so.12 is not built (scripts/build release tbb)"
+                "our libtbb.so.12 is not built (scripts/build "
+                + ("release" if options.architecture is X86_64 else options.architecture.name)
+                + " tbb)"
                 if options.tbb == "homing"
                 else "--tbb=stock needs --stock-library FILE"
             )
@@ -127,7 +136,9 @@ def _user(name: str) -> tuple[int, int, str]:
 
 
 def make_pack(options: Options, environment: dict[str, str]) -> Pack:
-    pack = Pack(environment)
+    arch = options.architecture
+    root = Path("/") if arch.native else guest_root.root(arch, tell)
+    pack = Pack(environment, arch, root)
     for text in options.files:
         source, _, guest = text.partition(":")
         pack.add_file(Path(source), os.path.abspath(guest or source))
@@ -139,15 +150,17 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
+    for name in () if arch.native else guest_root.PROGRAMS:
+        pack.add_program(name)  # a host's `--file` can't bring them
     _add_pythons(pack, options)
     if options.learn:
         _add_learnt(pack, options)
     if options.virtual_clock:
-        pack.add_file(needed(CLOCK, "homing_lab_init"), GUEST_CLOCK)
+        pack.add_file(needed(CLOCK, "homing_lab_init", arch), GUEST_CLOCK)
         if options.words and is_static(pack, options.words[0]):
             tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
     if options.hot:
-        pack.add_file(needed(NAMES, "homing_lab_init"), GUEST_NAMES)
+        pack.add_file(needed(NAMES, "homing_lab_init", arch), GUEST_NAMES)
     if options.user not in ("root", "nobody") and not options.user.isdigit():
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
@@ -244,10 +257,11 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     if options.hot and not options.count:
         raise UsageError("--hot needs the plugin, which sees the lines", "run without --no-count")
     machine = load_machine(options)
+    arch = options.architecture
     environment = environment_of(options)
     uid, gid, home = _user(options.user)
-    kernel_file = kernel.kernel(tell)
-    qemu.program()
+    kernel_file = kernel.kernel(tell, arch)
+    qemu.program(arch)
     pack = make_pack(options, environment)
     for note in pack.notes_told():
         tell(note)
@@ -288,6 +302,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             options.kernel_words,
             argument,
             options.virtual_clock,
+            arch,
         )
 
     request = Request(
@@ -328,7 +343,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
     told = hot.named(raw, pack, options.results) if raw else None
-    return Report(machine, outcome, counted, image_file, packed_s, options.virtual_clock, told)
+    return Report(machine, outcome, counted, image_file, arch, packed_s, options.virtual_clock, told)
 
 
 def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
@@ -347,7 +362,7 @@ def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
         )
     else:
         program = options.words[0] if options.words else "the shell"
-        if end := told(program, outcome.code, outcome.signal):
+        if end := told(program, outcome.code, outcome.signal, options.architecture):
             tell(end)
     if outcome.memory_kills:
         tell(

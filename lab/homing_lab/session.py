@@ -76,7 +76,7 @@ class Session:
             except BrokenChannel:
                 raise LabError(
                     "the guest's second serial port carries what is no frame",
-                    "does the program write to /dev/ttyS1?",
+                    "does the program write to a serial port?",
                 ) from None
             finally:
                 self._close_file()

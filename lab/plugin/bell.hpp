@@ -1,7 +1,7 @@
 /// What a thread sleeps on until another rings, or a millisecond is over: nobody's sleep hangs on a ring that was
 /// missed.
 ///
-/// Threads: sleep() by one, ring() by any.
+/// Threads: wait() by one, ring() by any.
 /// Errors:  none; an interrupted sleep is a short one.
 #pragma once
 
@@ -17,14 +17,14 @@ namespace homing::lab::model {
 
 class bell {
  public:
-  /// What sleep() takes: a ring after this ends it.
+  /// What wait() takes: a ring after this ends it.
   [[nodiscard]] std::uint32_t rings() const noexcept { return rings_.load(std::memory_order_relaxed); }
   void ring() noexcept {
     // Relaxed: the kernel compares the word under a lock of its own, and nothing is read by its order.
     rings_.fetch_add(1, std::memory_order_relaxed);
     syscall(SYS_futex, &rings_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
-  void sleep(std::uint32_t seen) noexcept {
+  void wait(std::uint32_t seen) noexcept {
     const timespec longest{0, 1000000};
     syscall(SYS_futex, &rings_, FUTEX_WAIT_PRIVATE, seen, &longest, nullptr, 0);
   }

@@ -9,11 +9,13 @@
 
 namespace homing::lab::model {
 
-/// Registers by number: 16 general ones, 16 of vectors, the flags, the x87 stack as one.
+/// Registers by number. x86-64: 16 general ones, 16 of vectors, the flags, the x87 stack as one. AArch64: 31 general
+/// ones and the stack pointer, 32 of vectors, the flags.
 namespace registers {
-inline constexpr std::uint8_t general = 0, vector = 16, flags = 32, x87 = 33, count = 64;
-inline constexpr std::uint8_t none = 63;  // always ready
-inline constexpr std::uint8_t sink = 62;  // nobody waits for it
+inline constexpr std::uint8_t general = 0, vector = 16, flags = 32, x87 = 33, count = 96;
+inline constexpr std::uint8_t aarch64_stack_pointer = 31, aarch64_vector = 32, aarch64_flags = 64;
+inline constexpr std::uint8_t none = 95;  // always ready
+inline constexpr std::uint8_t sink = 94;  // nobody waits for it
 }  // namespace registers
 
 /// What a result takes from its operands; the machine says how many cycles that is.

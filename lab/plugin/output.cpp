@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "instruction_set.hpp"
+
 namespace homing::lab::model {
 namespace {
 
@@ -120,7 +122,9 @@ std::string counts_document(const machine& m, const precision& p, const calibrat
     o["calibration"]["nodes"].push_back(
         {{"node", b.node}, {"linux_node", b.linux_node}, {"first", b.first}, {"end", b.end}, {"pages", b.pages}});
   }
+  o["architecture"] = guest_instructions().target;
   o["notSeen"] = not_seen;
+  for (const char* const more : guest_instructions().not_seen) o["notSeen"].push_back(more);
   o["assumed"] = m.assumed;
   o["regions"] = json::array();
   if (model != nullptr) {

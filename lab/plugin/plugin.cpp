@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "decode.hpp"
-#include "marker.hpp"
+#include "instruction_set.hpp"
 #include "qemu_api.hpp"
 #include "session.hpp"
 
@@ -62,7 +62,7 @@ code_store* blocks = nullptr;
 qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
-void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
+void sleep_on(bell& b, std::uint32_t rings) { b.wait(rings); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
@@ -184,7 +184,7 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   for (std::size_t i = 0; i != size; ++i) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     const auto code = code_of(insn);
-    const bool locked = is_locked(code);
+    const bool locked = guest_instructions().is_locked(code);
     qemu_plugin_vcpu_mem_cb_t callback = kernel ? access_callback<who::kernel>(locked, watch != nullptr)
                                                 : access_callback<who::program>(locked, watch != nullptr);
     const code_place& place = known->places()[i];
@@ -215,7 +215,7 @@ void on_translate_at_boot(qemu_plugin_id_t, qemu_plugin_tb* block) {
   for (std::size_t i = 0; i != qemu_plugin_tb_n_insns(block); ++i) {
     qemu_plugin_insn* const insn = qemu_plugin_tb_get_insn(block, i);
     if ((qemu_plugin_insn_vaddr(insn) >> 63) != 0) return;  // the kernel has no marks
-    if (!mark_of(code_of(insn))) continue;
+    if (!guest_instructions().mark_of(code_of(insn))) continue;
     qemu_plugin_register_vcpu_mem_cb(insn, on_first_mark, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, nullptr);
   }
 }
@@ -226,7 +226,9 @@ void on_translate_at_boot(qemu_plugin_id_t, qemu_plugin_tb* block) {
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, char** argv) {
   using namespace homing::lab::model;
   try {
-    if (!info->system_emulation) throw machine_error("expected QEMU's system emulation (qemu-system-x86_64)");
+    if (!info->system_emulation)
+      throw machine_error("expected QEMU's system emulation (qemu-system-x86_64 or -aarch64)");
+    use_instructions_of(info->target_name);
     the_session = session::from_arguments({argv, argv + argc}, sleep_on).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +

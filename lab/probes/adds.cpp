@@ -13,6 +13,7 @@
 #include <string>
 
 #include "guest.hpp"
+#include "instructions.hpp"
 #include "team.hpp"
 
 using namespace homing::lab::probes;
@@ -24,9 +25,7 @@ using counter = std::atomic<unsigned long>;
 /// About 2,000 cycles that nothing can shorten: each step needs the one before.
 void work() {
   unsigned long x = 1;
-  for (int i = 0; i != 50; ++i) {
-    __asm__ volatile(".rept 40\n lea 1(%0), %0\n .endr" : "+r"(x));
-  }
+  for (int i = 0; i != 50; ++i) instructions::add_40(x);
 }
 
 void run(const char* region, const std::vector<unsigned>& cpus, counter* first, counter* second, unsigned long adds,

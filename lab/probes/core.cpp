@@ -25,8 +25,6 @@ struct scatter {
   std::uint64_t next() { return at = (at * 0x5851f42d4c957f2dULL + 0x14057b7ef767814fULL) & mask; }
 };
 
-void load(const char* at) { __asm__ volatile("mov (%0), %%rax" : : "r"(at) : "rax", "memory"); }
-
 void report(const char* region, std::size_t items) {
   std::printf("{\"region\": \"%s\", \"items\": %zu}\n", region, items);
 }
@@ -43,7 +41,7 @@ void random_loads(const node_memory& memory, std::size_t lines) {
   scatter order{lines - 1};
   const std::size_t items = lines / 2;
   measure("random", items, [&] {
-    for (std::size_t i = 0; i != items; ++i) load(memory.data() + order.next() * line_bytes);
+    for (std::size_t i = 0; i != items; ++i) instructions::load(memory.data() + order.next() * line_bytes);
   });
 }
 
@@ -55,7 +53,7 @@ void gather(const node_memory& memory, std::size_t lines, unsigned node) {
   for (std::size_t i = 0; i != items; ++i) of[i] = static_cast<std::uint32_t>(order.next());
   read_lines(memory.data(), memory.size());  // pushes the index out of the caches; ends with lines that come late
   measure("gather", items, [&] {
-    for (std::size_t i = 0; i != items; ++i) load(memory.data() + std::size_t{of[i]} * line_bytes);
+    for (std::size_t i = 0; i != items; ++i) instructions::load(memory.data() + std::size_t{of[i]} * line_bytes);
   });
 }
 
@@ -64,21 +62,10 @@ void chains() {
   double x = 1;
   const double by = 1.0000001;
   measure("chain", rounds * 16, [&] {  // items: pairs of a multiplication and an addition
-    for (std::size_t i = 0; i != rounds; ++i) {
-      __asm__ volatile(".rept 16\n mulsd %1, %0\n addsd %1, %0\n .endr" : "+x"(x) : "x"(by));
-    }
+    for (std::size_t i = 0; i != rounds; ++i) instructions::chain_16(x, by);
   });
   measure("chains", rounds * 16, [&] {
-    for (std::size_t i = 0; i != rounds; ++i) {
-      __asm__ volatile(
-          ".rept 2\n mulsd %0, %%xmm8\n mulsd %0, %%xmm9\n mulsd %0, %%xmm10\n mulsd %0, %%xmm11\n"
-          "mulsd %0, %%xmm12\n mulsd %0, %%xmm13\n mulsd %0, %%xmm14\n mulsd %0, %%xmm15\n"
-          "addsd %0, %%xmm8\n addsd %0, %%xmm9\n addsd %0, %%xmm10\n addsd %0, %%xmm11\n"
-          "addsd %0, %%xmm12\n addsd %0, %%xmm13\n addsd %0, %%xmm14\n addsd %0, %%xmm15\n .endr"
-          :
-          : "x"(by)
-          : "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-    }
+    for (std::size_t i = 0; i != rounds; ++i) instructions::chains_16(by);
   });
 }
 

@@ -4,56 +4,30 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "instructions.hpp"
+
 namespace homing::lab::probes {
 
-/// Loads one word of every cache line, in order. Eight lines a step. Returns their sum.
+/// Loads one word of every cache line, in order. Eight lines a step. Returns the last.
 inline std::uint64_t read_lines(const char* data, std::size_t bytes) {
-  std::uint64_t sum = 0;
-  for (const char* end = data + bytes; data != end; data += 512) {
-    __asm__ volatile(
-        "mov (%1), %%rax\n mov 64(%1), %%rax\n mov 128(%1), %%rax\n mov 192(%1), %%rax\n"
-        "mov 256(%1), %%rax\n mov 320(%1), %%rax\n mov 384(%1), %%rax\n mov 448(%1), %0\n"
-        : "=r"(sum)
-        : "r"(data)
-        : "rax", "memory");
-  }
-  return sum;
+  std::uint64_t last = 0;
+  for (const char* end = data + bytes; data != end; data += 512) last = instructions::load_8_lines(data);
+  return last;
 }
 
 /// Stores one word of every cache line, in order.
 inline void write_lines(char* data, std::size_t bytes) {
-  for (const char* end = data + bytes; data != end; data += 512) {
-    __asm__ volatile(
-        "mov %0, (%0)\n mov %0, 64(%0)\n mov %0, 128(%0)\n mov %0, 192(%0)\n"
-        "mov %0, 256(%0)\n mov %0, 320(%0)\n mov %0, 384(%0)\n mov %0, 448(%0)\n"
-        :
-        : "r"(data)
-        : "memory");
-  }
+  for (const char* end = data + bytes; data != end; data += 512) instructions::store_8_lines(data);
 }
 
 /// Stores every cache line, in order, past the caches.
 inline void write_lines_around(char* data, std::size_t bytes) {
-  for (const char* end = data + bytes; data != end; data += 128) {
-    __asm__ volatile(
-        "movntdq %%xmm0, (%0)\n movntdq %%xmm0, 16(%0)\n movntdq %%xmm0, 32(%0)\n movntdq %%xmm0, 48(%0)\n"
-        "movntdq %%xmm0, 64(%0)\n movntdq %%xmm0, 80(%0)\n movntdq %%xmm0, 96(%0)\n movntdq %%xmm0, 112(%0)\n"
-        :
-        : "r"(data)
-        : "memory");
-  }
+  for (const char* end = data + bytes; data != end; data += 128) instructions::store_2_lines_around(data);
 }
 
 /// Follows a cycle of pointers. Eight loads a step. Returns where it ends.
 inline const char* walk(const char* at, std::size_t steps) {
-  for (std::size_t i = 0; i < steps; i += 8) {
-    __asm__ volatile(
-        "mov (%0), %0\n mov (%0), %0\n mov (%0), %0\n mov (%0), %0\n"
-        "mov (%0), %0\n mov (%0), %0\n mov (%0), %0\n mov (%0), %0\n"
-        : "+r"(at)
-        :
-        : "memory");
-  }
+  for (std::size_t i = 0; i < steps; i += 8) at = instructions::follow_8(at);
   return at;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "guest.hpp"
+#include "instructions.hpp"
 #include "team.hpp"
 
 using namespace homing::lab::probes;
@@ -36,7 +37,7 @@ int main(int argc, char** argv) {
           // Acquire and release: a turn sees the one before.
           // Between two looks the other has time to be through: the lab learns of a write a moment after it.
           while (line.load(std::memory_order_acquire) != turn) {
-            for (int pause = 0; pause != 256; ++pause) __builtin_ia32_pause();
+            for (int pause = 0; pause != 256; ++pause) instructions::pause();
           }
           line.store(turn + 1, std::memory_order_release);
         }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "guest.hpp"
+#include "instructions.hpp"
 
 namespace homing::lab::probes {
 
@@ -21,7 +22,7 @@ class meeting_point {
   void meet() {
     // Acquire and release: what all did before is seen by all after.
     here_.fetch_add(1, std::memory_order_acq_rel);
-    while (here_.load(std::memory_order_acquire) < of_) __builtin_ia32_pause();
+    while (here_.load(std::memory_order_acquire) < of_) instructions::pause();
   }
 
  private:

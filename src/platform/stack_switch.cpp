@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <new>
 
 #include "platform/sanitizer.hpp"
+#include "platform/stack_frame.hpp"
 
 #ifdef HOMING_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
@@ -15,56 +15,6 @@
 #ifdef HOMING_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
-
-#if !defined(__x86_64__)
-#error "stack_switch.cpp knows x86-64 only; add the register save of this architecture"
-#endif
-
-// Callee-saved registers of the System V ABI, with the control words of both floating-point units.
-asm(R"(
-.text
-.globl homing_switch_stack
-.hidden homing_switch_stack
-.type homing_switch_stack, @function
-homing_switch_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  subq $8, %rsp
-  stmxcsr (%rsp)
-  fnstcw 4(%rsp)
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  ldmxcsr (%rsp)
-  fldcw 4(%rsp)
-  addq $8, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size homing_switch_stack, .-homing_switch_stack
-
-.globl homing_stack_start
-.hidden homing_stack_start
-.type homing_stack_start, @function
-homing_stack_start:
-  movq %r12, %rdi
-  xorl %ebp, %ebp
-  callq *%r13
-  ud2
-.size homing_stack_start, .-homing_stack_start
-)");
-
-extern "C" {
-void homing_switch_stack(void** save, void* load) noexcept;
-void homing_stack_start() noexcept;
-}
 
 namespace __cxxabiv1 {
 struct __cxa_eh_globals {
@@ -115,23 +65,7 @@ void stack_context::prepare(const stack_memory& memory, void (*entry)(void*), vo
   argument_ = argument;
   bottom_ = memory.base();
   bytes_ = memory.size();
-  auto* top = reinterpret_cast<std::uint64_t*>(memory.base() + memory.size());
-  // As homing_switch_stack leaves a stack: control words, r15, r14, r13, r12, rbx, rbp, return address; a zero above
-  // ends backtraces and keeps the alignment that the ABI wants at a call.
-  *--top = 0;
-  *--top = 0;
-  *--top = reinterpret_cast<std::uint64_t>(&homing_stack_start);
-  *--top = 0;                                              // rbp
-  *--top = 0;                                              // rbx
-  *--top = reinterpret_cast<std::uint64_t>(this);          // r12: argument
-  *--top = reinterpret_cast<std::uint64_t>(&stack_entry);  // r13: function
-  *--top = 0;                                              // r14
-  *--top = 0;                                              // r15
-  std::uint32_t mxcsr = 0;
-  std::uint16_t x87 = 0;
-  asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
-  *--top = mxcsr | std::uint64_t{x87} << 32U;
-  stack_pointer_ = top;
+  stack_pointer_ = first_frame(memory.base() + memory.size(), &stack_entry, this);
 #ifdef HOMING_THREAD_SANITIZER
   fiber_ = __tsan_create_fiber(0);
   owns_fiber_ = true;

@@ -22,7 +22,7 @@ std::deque<cpu_state> made(unsigned count) {
   return cpus;
 }
 
-void sleep_on(bell& b, std::uint32_t rings) { b.sleep(rings); }
+void wait_for_ring(bell& b, std::uint32_t rings) { b.wait(rings); }
 
 /// Runs a CPU in steps, as the session does.
 void run(pacer& clocks, cpu_state& cpu, ticks step, ticks end) {
@@ -40,7 +40,7 @@ void run(pacer& clocks, cpu_state& cpu, ticks step, ticks end) {
 TEST(LabPacer, KeepsClocksOfDifferentSpeedsTogether) {
   std::deque<cpu_state> cpus = made(6);
   const precision exact{.quantum_cycles = 1000};
-  pacer clocks(cpus, exact, 0, sleep_on);
+  pacer clocks(cpus, exact, 0, wait_for_ring);
   const ticks end = cycles(300000), step_max = cycles(10 + 40 * (cpus.size() - 1));
   for (cpu_state& cpu : cpus) clocks.wake(cpu);
   std::atomic<ticks> farthest{0};
@@ -67,7 +67,7 @@ TEST(LabPacer, KeepsClocksOfDifferentSpeedsTogether) {
 
 TEST(LabPacer, WhoWakesGoesOnWhereTheSlowestIs) {
   std::deque<cpu_state> cpus = made(4);
-  pacer clocks(cpus, {}, cycles(100), sleep_on);
+  pacer clocks(cpus, {}, cycles(100), wait_for_ring);
   cpus[0].running = true;
   cpus[0].advance_to(cycles(1000));
   cpus[0].program = cycles(1000);
@@ -81,7 +81,7 @@ TEST(LabPacer, WhoWakesGoesOnWhereTheSlowestIs) {
 
 TEST(LabPacer, WhereNobodyRunsTimeGoesOnFromTheFarthest) {
   std::deque<cpu_state> cpus = made(2);
-  pacer clocks(cpus, {}, cycles(100), sleep_on);
+  pacer clocks(cpus, {}, cycles(100), wait_for_ring);
   cpus[0].advance_to(cycles(5000));
   cpus[0].program = cycles(5000);
   clocks.wake(cpus[1]);

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "code_x86_64.hpp"
 #include "lab_machine_text.hpp"
-#include "marker.hpp"
 #include "session.hpp"
 
 namespace {
@@ -230,7 +230,7 @@ TEST(LabMark, IsWhatTheCompilerMakesOfIt) {
   // On this machine a mark is a load; it must neither fault nor change anything.
   homing::lab::region region("a label of this test");
   const std::uint8_t open[] = {0x0f, 0xb6, 0x80, HOMING_LAB_OPEN, 0x48, 0x4f, 0x1a};
-  EXPECT_EQ(mark_of(open), HOMING_LAB_OPEN);
+  EXPECT_EQ(x86_64::mark_of(open), HOMING_LAB_OPEN);
   // Somewhere in this function is that instruction.
   std::ifstream self("/proc/self/exe", std::ios::binary);
   const std::string code{std::istreambuf_iterator<char>(self), {}};
@@ -239,16 +239,16 @@ TEST(LabMark, IsWhatTheCompilerMakesOfIt) {
 
 TEST(LabMark, OtherInstructionsAreNot) {
   const std::uint8_t other[] = {0x0f, 0xb6, 0x80, 99, 0x48, 0x4f, 0x1a}, short_one[] = {0x0f, 0xb6, 0x80};
-  EXPECT_FALSE(mark_of(other));
-  EXPECT_FALSE(mark_of(short_one));
+  EXPECT_FALSE(x86_64::mark_of(other));
+  EXPECT_FALSE(x86_64::mark_of(short_one));
   const std::uint8_t lock_add[] = {0xf0, 0x48, 0x01, 0x07}, exchange[] = {0x87, 0x07}, swap[] = {0x87, 0xc1},
                      load[] = {0x48, 0x8b, 0x07}, call[] = {0x0f, 0x05};
-  EXPECT_TRUE(is_locked(lock_add));
-  EXPECT_TRUE(is_locked(exchange));
-  EXPECT_FALSE(is_locked(swap));
-  EXPECT_FALSE(is_locked(load));
-  EXPECT_TRUE(is_system_call(call));
-  EXPECT_FALSE(is_system_call(swap));
+  EXPECT_TRUE(x86_64::is_locked(lock_add));
+  EXPECT_TRUE(x86_64::is_locked(exchange));
+  EXPECT_FALSE(x86_64::is_locked(swap));
+  EXPECT_FALSE(x86_64::is_locked(load));
+  EXPECT_TRUE(x86_64::is_system_call(call));
+  EXPECT_FALSE(x86_64::is_system_call(swap));
 }
 
 struct LabClock : testing::Test {

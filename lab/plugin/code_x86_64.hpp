@@ -1,4 +1,4 @@
-/// What a translated instruction is to the lab: a mark, a locked operation, a system call, or any other.
+/// What an instruction of x86-64 is to the lab, by its encoding: a mark, a locked operation, or a system call.
 ///
 /// Source: <homing/lab.h>; docs/design/0006-the-lab.md, "Marks".
 #pragma once
@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace homing::lab::model {
+namespace homing::lab::model::x86_64 {
 
 /// The operation of a mark: movzbl 0x1a4f48OP(%rax), %eax.
 [[nodiscard]] inline std::optional<unsigned> mark_of(std::span<const std::uint8_t> code) {
@@ -38,4 +38,4 @@ namespace homing::lab::model {
   return code.size() == 2 && ((code[0] == 0x0f && code[1] == 0x05) || (code[0] == 0xcd && code[1] == 0x80));
 }
 
-}  // namespace homing::lab::model
+}  // namespace homing::lab::model::x86_64
