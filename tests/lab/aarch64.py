@@ -90,6 +90,7 @@ def answers(folder):
     local = arm["stream local"]
     share = 100 * local["local_dram"] / (local["local_dram"] + local["remote_dram"] + local["remote_cache"])
     check(share >= 99.8, f"streams of near memory: {share:.2f}% local")
+    near("stream next", gbs["stream next"], sum(shape["pair_gbs"][node][1 - node] for node in (0, 1)), "GB/s")
     factor = gbs["stream local"] / gbs["stream next"]
     check(3 <= factor <= 4.7, f"streams: near is {factor:.2f} times as fast as far")
 
