@@ -69,7 +69,7 @@ class object_pool final : public tbb::detail::d1::small_object_pool {
 
  private:
   struct free_object {
-    free_object* next;
+    sync::plain<free_object*> next;
   };
 
   static constexpr std::size_t class_count = object_bytes_max / grain_bytes;

@@ -4,7 +4,7 @@
 /// whoever holds the lock needs more. Threads sleep on a futex word.
 ///
 /// Threads:  any. Not recursive, not fair. For std::lock_guard and std::unique_lock.
-/// Order:    all operations are seq_cst; a lock sees what was written before the last unlock.
+/// Order:    a try and an unlock are seq_cst; a lock sees what was written before the last unlock.
 /// Protocol: docs/protocols/arena.md [A6].
 #pragma once
 
@@ -22,7 +22,8 @@ class mutex {
       return;
     }
     // Whoever has waited leaves `contended` behind: it cannot know whether it was the only one.
-    while (word_.exchange(contended, seq_cst) != free) {
+    // acquire: what was written before the unlock. Nobody looks at a wish because of this.
+    while (word_.exchange(contended, acquire) != free) {
       futex_wait(word_, contended);
     }
   }

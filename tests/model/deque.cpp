@@ -51,6 +51,26 @@ struct table {
   }
 };
 
+/// [D2] A thief that reads a tail that was popped back sees the entries below it.
+const scenario left_below("deque: an entry below what was popped", {}, [] {
+  table<2> t;
+  threads({[&] {
+             t.push(0);
+             t.push(1);
+             t.pop();
+           },
+           [&] { t.steal(); }});
+  t.check(2);
+});
+
+/// A look at an entry that is there sees its tag, and its array, also where that is new.
+const scenario looked("deque: a look at a tag", {}, [] {
+  work_deque deque;
+  threads({[&] { deque.push(8, 1); },
+           [&] { require(!deque.has([](std::uint64_t tag) { return tag != 1; }), "the tag is the item's"); }});
+  require(deque.has(all), "it is there");
+});
+
 const scenario one_entry("deque: one entry, its owner and two thieves", {.sample_preemptions = 1}, [] {
   table<1> t;
   threads({[&] {
@@ -134,8 +154,24 @@ const scenario growth_two("deque: growth under two thieves", {.preemptions = 1, 
   t.check(3);
 });
 
-/// [D8] A hole is made use of: the live entry moves down in the same array.
-const scenario holes("deque: an entry moves under a thief", {}, [] {
+/// [D8] Less than half of the array is live: the entry moves down in it.
+const scenario in_place("deque: an entry moves in its array under a thief", {.sample_preemptions = 2}, [] {
+  table<5> t;
+  for (std::size_t i = 0; i < 3; ++i) {
+    t.push(i);
+  }
+  while (t.steal()) {
+  }
+  threads({[&] {
+             t.push(3);
+             t.push(4);
+           },
+           [&] { t.steal(); }});
+  t.check(5);
+});
+
+/// [D8] The array has a hole when it grows.
+const scenario holes("deque: a hole, and growth under a thief", {}, [] {
   table<3> t;
   t.push(1);
   t.push(0);

@@ -28,8 +28,14 @@ struct market {
     items[i].is_made = 1;
     queues.enqueue(home, &items[i]);
   }
-  void redeem() {
-    item* const taken = queues.dequeue().item;
+  /// With n other tickets, a ticket is redeemed in its round n + 1 at the latest. [L3]
+  void redeem(int tickets) {
+    int rounds = 1;
+    auto entry = queues.try_dequeue();
+    for (; !entry.has_value(); entry = queues.try_dequeue()) {
+      require(++rounds <= tickets, "a round fails only because another ticket was redeemed");
+    }
+    item* const taken = entry->item;
     require(taken->is_made == 1, "what was enqueued is whole");
     ++taken->times_taken;
   }
@@ -46,11 +52,11 @@ const scenario two("locality queues: two threads, entries of two homes", {.sampl
   market m;
   threads({[&] {
              m.enqueue(left, 0);
-             m.redeem();
+             m.redeem(2);
            },
            [&] {
              m.enqueue(right, 1);
-             m.redeem();
+             m.redeem(2);
            }});
   m.check(2);
 });
@@ -61,21 +67,33 @@ const scenario three("locality queues: tickets of three threads", {.preemptions 
   m.enqueue(right, 0);
   threads({[&] {
              m.enqueue(left, 1);
-             m.redeem();
+             m.redeem(3);
            },
-           [&] { m.redeem(); },
+           [&] { m.redeem(3); },
            [&] {
              m.enqueue(right, 2);
-             m.redeem();
+             m.redeem(3);
            }});
   m.check(3);
+});
+
+/// As a program calls it.
+const scenario waiting("locality queues: a wait for a ticket", {}, [] {
+  market m;
+  m.enqueue(left, 0);
+  const auto ticket = [&] { ++m.queues.dequeue().item->times_taken; };
+  threads({ticket, [&] {
+             m.enqueue(right, 1);
+             ticket();
+           }});
+  m.check(2);
 });
 
 const scenario tried("locality queues: one round", {}, [] {
   market m;
   m.enqueue(left, 0);
   m.enqueue(right, 1);
-  threads({[&] { m.redeem(); }, [&] { m.redeem(); }});
+  threads({[&] { m.redeem(2); }, [&] { m.redeem(2); }});
   require(!m.queues.try_dequeue().has_value(), "both are taken");
   m.check(2);
 });

@@ -115,4 +115,16 @@ const scenario left("mailbox: mail that a taker leaves", {}, [] {
   o.check();
 });
 
+/// The tag that is looked at is the oldest item's, and not that of its cell's lap before.
+const scenario looked("mailbox: a look at a cell's second lap", {}, [] {
+  office<3> o;
+  for (std::size_t i = 0; i < 2; ++i) {
+    o.post(i);
+    o.take();
+  }
+  threads({[&] { o.post(2); },
+           [&] { require(!o.box.has([](std::uint64_t tag) { return tag == 0; }), "item 0 was taken"); }});
+  o.check();
+});
+
 }  // namespace

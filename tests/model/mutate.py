@@ -12,6 +12,7 @@ Exit code: 0 if every mutant was found or is listed in survivors.toml with its r
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import json
@@ -63,6 +64,7 @@ class Mutant:
     end: int
     text: str  # instead of [begin, end)
     source: str  # the line as it stands
+    nth: int = 1  # of those that are alike in this file
 
     @property
     def name(self) -> str:
@@ -71,7 +73,7 @@ class Mutant:
     @property
     def key(self) -> str:
         """Without the line's number, which any change above it moves."""
-        return f"{self.file}: {self.source}: {self.what}"
+        return f"{self.file}: {self.source}: {self.what}" + (f" ({self.nth})" if self.nth > 1 else "")
 
 
 def without_comments(text: str) -> str:
@@ -119,7 +121,12 @@ def mutants_of(file: str) -> list[Mutant]:
                 add(what, begin, end, code[begin:end].replace(order, weaker))
     for fence in FENCE.finditer(code):
         add(f"without {fence[1]}", fence.start(), fence.end(), ";")
-    return sorted(found, key=lambda m: (m.line, m.what))
+    found.sort(key=lambda m: (m.line, m.what))
+    alike = collections.Counter()
+    for i, mutant in enumerate(found):
+        alike[mutant.key] += 1
+        found[i] = dataclasses.replace(mutant, nth=alike[mutant.key])
+    return found
 
 
 def is_failure(code: str, start: int, end: int) -> bool:
@@ -172,16 +179,16 @@ class Builder:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="a build folder in which the models were built")
-    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--only", default="", help="mutants whose name (FILE:LINE WHAT) contains this")
     parser.add_argument("--sample", action="store_true", help="the models' sample bounds")
     parser.add_argument("--seconds", type=int, default=600, help="for one mutant's model; out of time counts as survived")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path, help="also write the outcomes here")
     parser.add_argument("--list", action="store_true", help="only say which mutants there are")
     options = parser.parse_args()
-    mutants = [m for file in MODELS if options.only in file for m in mutants_of(file)]
+    mutants = [m for file in MODELS for m in mutants_of(file) if options.only in m.name]
     if not mutants:
-        parser.error(f"no modelled file's path contains {options.only!r}: {', '.join(MODELS)}")
+        parser.error(f"no mutant's name contains {options.only!r}; --list has them")
     if options.list:
         print("\n".join(m.name for m in mutants))
         return 0

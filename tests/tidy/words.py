@@ -15,7 +15,7 @@ CODE = {
     "an atomic outside the one door (sync/atomic.hpp)": r"#\s*include <atomi[c]>",
 }
 TESTS = {
-    "a test that waits by the clock": r"sleep_fo[r]|sleep_unti[l]|\b(nano|u)?slee[p]\(",
+    "a test that waits by the clock": r"sleep_fo[r]|sleep_unti[l]|(?<![.>])\b(nano|u)?slee[p]\(",
 }
 
 

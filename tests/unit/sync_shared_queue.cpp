@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <new>
 #include <thread>
 #include <vector>
@@ -185,5 +184,5 @@ TEST(shared_queue, each_item_reaches_exactly_one_taker_in_the_order_of_its_pushe
 
 // The ring's allocation, and nobody else's here.
 void* operator new[](std::size_t bytes, const std::nothrow_t& /*unused*/) noexcept {
-  return memory_is_out ? nullptr : std::malloc(bytes);
+  return memory_is_out ? nullptr : ::operator new[](bytes);  // not malloc(): it is freed by operator delete[]
 }

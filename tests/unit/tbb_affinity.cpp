@@ -111,35 +111,44 @@ class addressed_task final : public tbb::detail::d1::task {
   const tbb::detail::d1::slot_id address_;
 };
 
-/// All threads at once in every loop, each with one range, and loop after loop, so that nobody falls asleep.
+/// Loops of one range a thread, all threads at once in each, and loop after loop, so that nobody falls asleep. How many
+/// ranges ran on another thread than in the loop before.
+int moved_ranges(tbb::task_arena& arena, std::vector<std::thread::id>& before, int loops) {
+  const int threads = static_cast<int>(before.size());
+  int moved = 0;
+  for (int l = 0; l < loops; ++l) {
+    std::vector<std::thread::id> now(before.size());
+    std::atomic<int> present{0};
+    arena.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<int>(0, threads, 1),
+          [&](const tbb::blocked_range<int>& range) {
+            now[static_cast<std::size_t>(range.begin())] = std::this_thread::get_id();
+            ++present;
+            await("all threads", [&] { return present == threads; });
+          },
+          tbb::static_partitioner());
+    });
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      moved += now[i] != before[i] ? 1 : 0;
+    }
+    before = now;
+  }
+  return moved;
+}
+
+/// Where threads lose their CPUs to others, some are late for their ranges, and no scheduler could keep them. So a
+/// series of loops must come in which next to nobody is late; left to chance, 15 of 16 ranges would move in each.
 TEST_P(affinity, of_a_static_loop_brings_a_range_back_to_its_thread) {
   in_own_process(on_machine(GetParam().topology), [] {
-    constexpr int threads = 16;
-    constexpr int loops = 300;
+    constexpr std::size_t threads = 16;
+    constexpr int loops = 5;
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     tbb::task_arena arena(threads);
     std::vector<std::thread::id> before(threads);
-    int moved = 0;
-    for (int l = 0; l < loops; ++l) {
-      std::vector<std::thread::id> now(threads);
-      std::atomic<int> present{0};
-      arena.execute([&] {
-        tbb::parallel_for(
-            tbb::blocked_range<int>(0, threads, 1),
-            [&](const tbb::blocked_range<int>& range) {
-              now[static_cast<std::size_t>(range.begin())] = std::this_thread::get_id();
-              ++present;
-              await("all threads", [&] { return present == threads; });
-            },
-            tbb::static_partitioner());
-      });
-      for (std::size_t i = 0; i < now.size() && l > 0; ++i) {
-        moved += now[i] != before[i] ? 1 : 0;
-      }
-      before = now;
-    }
-    // Next to none on a machine with nothing else to do; where threads lose their CPUs, some are late for their ranges.
-    EXPECT_LE(moved, loops * threads / 4);
+    static_cast<void>(moved_ranges(arena, before, 1));
+    await("a series of loops whose ranges stay on their threads",
+          [&] { return moved_ranges(arena, before, loops) <= static_cast<int>(threads) * loops / 20; });
   });
 }
 

@@ -21,7 +21,7 @@ execution::execution(choices& decide, seen_states& seen, const limits& bounds)
 }
 
 execution::ending execution::run(void (*body)()) {
-  static std::uint32_t numbers = 0;
+  static std::uint32_t numbers = 1U << 30U;  // what memory held before is hardly one of them
   number_ = ++numbers;
   memory_.begin();
   trace_.clear();
