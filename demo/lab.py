@@ -32,7 +32,7 @@ def run(homing: Path, build: Path, stock: Path, scratch: Path) -> LabResult:
     results.mkdir(parents=True, exist_ok=True)
     (results / "report.html").unlink(missing_ok=True)
     saved = results / "table.json"
-    command = [sys.executable, str(TABLE), "--build", str(build), "--stock", str(stock), "--results", str(results)]
+    command = [sys.executable, str(TABLE), "--virtual-clock", "--build", str(build), "--stock", str(stock), "--results", str(results)]
     done = subprocess.run([*command, "--check", "--save", str(saved)], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         return LabResult("", {}, None, [f"{done.stderr.strip()}\n{' '.join(command)}"])
@@ -47,8 +47,7 @@ def show(result: LabResult) -> None:
         print("\n(noap, ap: stock oneTBB without and with affinity_partitioner; NACS: a distribution sends the work;\n"
               "FT, INTL: pages by first touch, interleaved; NADD: where the distribution says.) As figures 14 and 15 of the\n"
               "TBB-NUMA paper, in small; the shares are a model's, of every load and store of a real Linux in QEMU. Threads\n"
-              "sleep and wake by the host's clock here, so a busy host makes ours look slower: see bench/README.md for the\n"
-              "same on the model's clock.")
+              "sleep and wake by the model's clock.")
     if result.page:
         print(f"\nReport: {result.page}")
     for problem in [] if result.table else result.problems:

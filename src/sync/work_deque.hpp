@@ -191,7 +191,7 @@ class work_deque {
     return entries == nullptr ? nullptr : new (std::nothrow) array{capacity, std::move(entries), older};
   }
 
-  /// Owner, with the array full: moves the live entries to index 0, into a larger array if more than half are live and
+  /// Owner, with the array full: moves the live entries to index 0, into a larger array if half or more are live and
   /// there is memory. False if there is no room then either.
   [[gnu::noinline]] bool make_room() noexcept {
     const std::size_t to = tail_.load(relaxed);

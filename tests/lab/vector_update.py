@@ -13,7 +13,8 @@ BUILD, STOCK = sys.argv[2:4]
 
 
 def table(_):
-    done = subprocess.run([sys.executable, str(ROOT / "bench/vector_update/table.py"), "--check", "--json", "--build", BUILD,
+    done = subprocess.run([sys.executable, str(ROOT / "bench/vector_update/table.py"), "--check", "--json",
+                           "--virtual-clock", "--build", BUILD,
                            "--stock", STOCK, "--timeout", "900"], capture_output=True, text=True, timeout=1000)
     check(done.returncode == 0, "as the paper's figure 15 has it", done.stdout + done.stderr)
     seen = json.loads(done.stdout) if done.returncode in (0, 1) else {"scenarios": []}

@@ -138,12 +138,21 @@ class Builder:
     """Compiles and links a model as the build does, with one file changed."""
 
     def __init__(self, build: Path, sample: bool, seconds: int):
-        self.sample, self.seconds = sample, seconds
+        self.build, self.sample, self.seconds = build, sample, seconds
         self.commands = {Path(c["file"]).stem: c for c in json.loads((build / "compile_commands.json").read_text())
                          if Path(c["file"]).parent == HERE}
         self.engine = sorted(str(p) for p in (build / "tests/model/CMakeFiles/model_engine.dir").rglob("*.o"))
         if not self.engine:
             sys.exit(f"{build}: no checker in it; build a model first: ninja -C {build} model_litmus")
+
+    def check(self, models: set[str]) -> None:
+        """A model that fails anyway would find every mutant."""
+        for model in sorted(models):
+            program = self.build / "tests/model" / model
+            if not program.exists():
+                sys.exit(f"{program}: not built; ninja -C {self.build} model_{model}")
+            if subprocess.run([str(program), "--stop", "--sample"], capture_output=True).returncode != 0:
+                sys.exit(f"{program} --sample: fails without any mutant; mend that first")
 
     def outcome(self, mutant: Mutant) -> str:
         model = MODELS[mutant.file]
@@ -160,7 +169,7 @@ class Builder:
                 ran = subprocess.run(command, capture_output=True, text=True, timeout=self.seconds)
             except subprocess.TimeoutExpired:
                 return "survived (out of time)"
-            return "survived" if ran.returncode == 0 else "found"
+            return {0: "survived", 1: "found"}.get(ran.returncode, f"ended by itself ({ran.returncode})")
 
     def compile(self, model: str, folder: Path, program: Path) -> str:
         entry = self.commands[model]
@@ -194,6 +203,7 @@ def main() -> int:
         return 0
     reasons = tomllib.loads((HERE / "survivors.toml").read_text())["survivor"]
     builder = Builder(options.build.resolve(), options.sample, options.seconds)
+    builder.check({MODELS[m.file] for m in mutants})
     known = {r["mutant"]: r["reason"] for r in reasons}
     rows, unexplained = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

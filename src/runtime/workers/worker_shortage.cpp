@@ -83,7 +83,8 @@ bool resource_manager::park(sync::parker& p) noexcept {
   if (p.park_for(std::max(wait_ns, wait_ns_min))) {
     return true;
   }
-  if (is_refused()) {
+  // Of several whose time is over, one asks: where threads are refused again, that set a new time for the others.
+  if (is_refused() && platform::monotonic_ns() >= ask_again_ns_.load(sync::relaxed)) {
     refused_.store(false, sync::relaxed);
     call_for_all();
   }

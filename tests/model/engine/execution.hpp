@@ -29,6 +29,7 @@ struct identity {
 
 /// The accesses to a variable that is not atomic, for the search of data races.
 struct accesses {
+  const void* self = nullptr;  ///< where it is: memory that held something else says otherwise
   std::uint32_t execution = 0;
   std::uint32_t written_at = 0;
   std::uint32_t writer = 0;

@@ -261,8 +261,9 @@ void execution::read(accesses& of, const std::source_location& at) {
   self().at = at;
   tick();
   const clock& now = self().knows.at;
-  if (of.execution != number_) {
+  if (of.execution != number_ || of.self != &of) {
     of = accesses{};
+    of.self = &of;
     of.execution = number_;
   }
   if (of.written_at > now.at[of.writer]) {
