@@ -11,6 +11,7 @@
 
 #include "runtime/resume_queue.hpp"
 #include "runtime/search_scope.hpp"
+#include "runtime/searcher_counts.hpp"
 #include "runtime/steal_policy.hpp"
 #include "runtime/task_access.hpp"
 #include "runtime/task_proxy.hpp"
@@ -36,10 +37,9 @@ struct alignas(sync::cache_line_bytes) arena_slot {
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
-  sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
-  sync::atomic<int> active{0};     ///< workers of this domain in the arena or on their way
-  sync::atomic<int> allotted{0};   ///< workers of this domain that the arena should have
-  sync::atomic<int> absent{0};     ///< of its workers, those that rest where they can't serve it [S15]
+  sync::atomic<int> active{0};    ///< workers of this domain in the arena or on their way
+  sync::atomic<int> allotted{0};  ///< workers of this domain that the arena should have
+  sync::atomic<int> absent{0};    ///< of its workers, those that rest where they can't serve it [S15]
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
@@ -129,6 +129,8 @@ class work_places {
   task_queue critical;
   task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
   resume_queue resumed;
+
+  searcher_counts searching;  ///< who looks for work, by domain: the counters of figure 9; written by `searchers`
 
   // Around a fork, lifetime.cpp.
   void lock_queues_for_fork() noexcept;
