@@ -137,7 +137,7 @@ bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
     const arena_domain& home = domain(home_of(affinity));
     // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
     if (!thieves_stay() && mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&
-        home.allotted.load(sync::relaxed) == 0 && home.searchers.load(sync::relaxed) == 0 &&
+        home.allotted.load(sync::relaxed) == 0 && searching.in_domain(home_of(affinity)) == 0 &&
         account_.busy.load(sync::relaxed) && !sleepers_.any()) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }
@@ -201,7 +201,7 @@ void arena::uncovered_work(const arena_slot& where) noexcept {
   searchers_.pushers_fence();
   if (thieves_stay()) {
     new_work_that_stays(call, where);
-  } else if (searchers_.nobody() && could_come()) {
+  } else if (searchers_.nobody_seen_from(call.home) && could_come()) {
     call_somebody(call, reach::all);
   }
 }

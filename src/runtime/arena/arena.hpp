@@ -78,7 +78,7 @@ class arena final : public work_places, private search_caller {
     searchers_.pushers_fence();
     if (__builtin_expect(thieves_stay(), false)) {
       new_work_that_stays({work_kind::spawned, isolation, 0}, where);
-    } else if (searchers_.nobody() && could_come()) {
+    } else if (searchers_.nobody_seen_from(home) && could_come()) {
       call_somebody({work_kind::spawned, isolation, home}, reach::all);
     }
   }

@@ -1,16 +1,8 @@
 #include "runtime/arena/searchers.hpp"
 
-#include "platform/check.hpp"
 #include "platform/clock.hpp"
 
 namespace homing::scheduler {
-
-/// [S14] Who leaves a count was part of it.
-void searchers::check_withdrawal(int before, int weight) noexcept {
-  platform::require_hot(
-      [&] { return weight == outer_searcher ? outer_searchers(before) > 0 : before / nested_searcher > 0; },
-      "S14: a searcher that stops was counted as one of its kind");
-}
 
 std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexcept {
   transfer_to(t.domain, scope);
@@ -21,31 +13,22 @@ std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexce
 }
 
 void searchers::transfer_to(unsigned domain, const search_scope& scope) noexcept {
-  // relaxed: the store-load races of the sleep protocol are ordered by its fences (S1, S2), not here.
-  const int weight = weight_of(scope);
-  all_.fetch_add(weight, sync::relaxed);
-  places_.domain(domain).searchers.fetch_add(weight, sync::relaxed);
+  places_.searching.begin(domain, weight_of(scope));
 }
 
 void searchers::stop_to_sleep(thread_state& t, const search_scope& scope) noexcept {
   t.slot->searching.store(false, sync::relaxed);
-  const int weight = weight_of(scope);
-  check_withdrawal(places_.domain(t.domain).searchers.fetch_sub(weight, sync::relaxed), weight);
-  check_withdrawal(all_.fetch_sub(weight, sync::seq_cst), weight);
+  places_.searching.end(t.domain, weight_of(scope));
 }
 
 void searchers::stop_searching(thread_state& t, const search_scope& scope) noexcept {
   t.slot->searching.store(false, sync::relaxed);
-  const int weight = weight_of(scope);
-  // [S10] Where thieves stay, pushers rely on the first of these counts. seq_cst, both: see_all_pushes() [S9].
-  const int before_here = places_.domain(t.domain).searchers.fetch_sub(weight, sync::seq_cst);
-  const int before = all_.fetch_sub(weight, sync::seq_cst);
-  check_withdrawal(before_here, weight);
-  check_withdrawal(before, weight);
-  const int relied_on = places_.thieves_stay() ? before_here : before;
-  if (relied_on == weight) {
+  const searcher_counts::stopped left = places_.searching.end(t.domain, weight_of(scope));
+  // [S10] Where thieves stay, pushers rely on their domain's searchers.
+  const bool stay = places_.thieves_stay();
+  if (stay ? left.last_of_domain : left.last) {
     hand_over(t.domain);
-  } else if (scope.takes_enqueued && outer_searchers(relied_on) == 1) {
+  } else if (stay ? left.last_outer_of_domain : left.last_outer) {
     hand_over_enqueued(t.domain);
   }
 }
@@ -79,17 +62,9 @@ void searchers::hand_over_enqueued(unsigned domain) noexcept {
   }
 }
 
-void searchers::withdraw(unsigned domain) noexcept {
-  check_withdrawal(places_.domain(domain).searchers.fetch_sub(outer_searcher, sync::seq_cst), outer_searcher);
-  check_withdrawal(all_.fetch_sub(outer_searcher, sync::seq_cst), outer_searcher);
-}
+void searchers::withdraw(unsigned domain) noexcept { places_.searching.end(domain, outer_searcher); }
 
-void searchers::forget_after_fork() noexcept {
-  all_.store(0, sync::relaxed);
-  for (unsigned d = 0; d < places_.domain_count(); ++d) {
-    places_.domain(d).searchers.store(0, sync::relaxed);
-  }
-}
+void searchers::forget_after_fork() noexcept { places_.searching.forget(places_.domain_count()); }
 
 // [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one,
 // that would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.

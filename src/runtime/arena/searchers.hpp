@@ -1,11 +1,12 @@
 /// Who is searching in an arena: the threads that pushers rely on, and what those owe who stop.
 ///
 /// Callers name the event; what it does to the counts, and who must look or be called then, is here. A thread is
-/// counted in the arena and in its domain, from enter() or from the moment somebody wakes it (transfer_to()), until one
-/// of the stops. A thread whose scope is not counted [S13] takes part in none of it.
+/// counted in its domain, and its domain among those where somebody searches, from enter() or from the moment somebody
+/// wakes it (transfer_to()), until one of the stops. A thread whose scope is not counted [S13] takes part in none of
+/// it.
 ///
 /// Threads:   any; each event by the thread that it concerns, but for transfer_to(), withdraw() and the questions.
-/// Protocols: docs/protocols/sleep.md [S1], [S3], [S4], [S8], [S9], [S10], [S14].
+/// Protocols: docs/protocols/sleep.md [S1], [S3], [S4], [S8], [S9], [S10], [S14], [S16].
 /// Source:    TBB-NUMA figure 9 (the counter of a domain's idle threads).
 #pragma once
 
@@ -59,19 +60,18 @@ class searchers {
       sync::full_fence();
     }
   }
-  [[nodiscard]] bool nobody() const noexcept { return all_.load(sync::relaxed) == 0; }
-  [[nodiscard]] bool nobody_in(unsigned domain) const noexcept {
-    return places_.domain(domain).searchers.load(sync::relaxed) == 0;
+  /// By who pushed in that domain, whose own count is the near one. [S16]
+  [[nodiscard]] bool nobody_seen_from(unsigned domain) const noexcept {
+    return places_.searching.seen_from(domain) == 0;
   }
+  [[nodiscard]] bool nobody_in(unsigned domain) const noexcept { return places_.searching.in_domain(domain) == 0; }
   /// Of those that surely may take work of that kind.
   [[nodiscard]] bool nobody_for(work_kind kind) const noexcept {
-    return able_searchers(kind, all_.load(sync::relaxed)) == 0;
+    return able_searchers(kind, places_.searching.domains()) == 0;
   }
   [[nodiscard]] bool nobody_for(work_kind kind, unsigned domain) const noexcept {
-    return able_searchers(kind, places_.domain(domain).searchers.load(sync::relaxed)) == 0;
+    return able_searchers(kind, places_.searching.in_domain(domain)) == 0;
   }
-  /// How many look for work now; a hint.
-  [[nodiscard]] int count() const noexcept { return all_searchers(all_.load(sync::relaxed)); }
 
   /// Looks of searchers that stop: so soon after one another that pushers had better pay, and so rare that they need
   /// not. [S9]
@@ -86,15 +86,14 @@ class searchers {
   void hand_over(unsigned domain) noexcept;
   void hand_over_enqueued(unsigned domain) noexcept;
   void see_all_pushes() noexcept;
-  static void check_withdrawal(int before, int weight) noexcept;
 
   work_places& places_;
   search_caller& caller_;
 
-  alignas(sync::cache_line_bytes) sync::atomic<int> all_{0};  ///< as [S14]
+  // Pushers read it after each push; hardly anybody writes it.
   /// Who pays for the race between a push and a searcher that stops. [S9]
   enum class fence_duty : std::uint8_t { searchers, changing, pushers };
-  sync::atomic<fence_duty> fence_duty_{fence_duty::searchers};
+  alignas(sync::cache_line_bytes) sync::atomic<fence_duty> fence_duty_{fence_duty::searchers};
   look_pace look_pace_;
 
   // Of a searcher that stopped, for pushes.

@@ -56,7 +56,8 @@ constexpr std::size_t slot_mail_capacity = 64;
 }  // namespace
 
 work_places::work_places(unsigned domain_count, steal_policy steal, idle_rule mailbox_idle)
-    : steal_(steal),
+    : searching(domain_count),
+      steal_(steal),
       mailbox_idle_(mailbox_idle),
       stays_(steal == steal_policy::domain && domain_count > 1),
       domain_count_(domain_count),
@@ -104,7 +105,7 @@ bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot,
     if (affinity != no_slot && by_domain != anybody) {
       // A thread of its home domain looks for work and will find it: not ours.
       const unsigned h = home_of(affinity);
-      if (h != by_domain && (domains_[h].searchers.load(sync::relaxed) > 0 || is_left_to(h))) {
+      if (h != by_domain && (searching.in_domain(h) > 0 || is_left_to(h))) {
         return false;
       }
     }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/arena/searcher_counts.hpp"
 #include "runtime/settings/steal_policy.hpp"
 #include "runtime/task/resume_queue.hpp"
 #include "runtime/task/search_scope.hpp"
@@ -36,12 +37,9 @@ struct alignas(sync::cache_line_bytes) arena_slot {
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
-  // Written at the begin and the end of every search; on a line of its own, since thieves and workers read what follows
-  // at every look, and that hardly ever changes.
-  sync::atomic<int> searchers{0};  ///< threads of this domain that look for work, as [S14]: the counter of figure 9
-  alignas(sync::cache_line_bytes) sync::atomic<int> active{0};  ///< its workers in the arena or on their way
-  sync::atomic<int> allotted{0};                                ///< workers of this domain that the arena should have
-  sync::atomic<int> absent{0};  ///< of its workers, those that rest where they can't serve it [S15]
+  sync::atomic<int> active{0};    ///< workers of this domain in the arena or on their way
+  sync::atomic<int> allotted{0};  ///< workers of this domain that the arena should have
+  sync::atomic<int> absent{0};    ///< of its workers, those that rest where they can't serve it [S15]
   sync::atomic<sync::mailbox*> mail{nullptr};
   slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   slot_id last_slot = 0;
@@ -131,6 +129,8 @@ class work_places {
   task_queue critical;
   task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
   resume_queue resumed;
+
+  searcher_counts searching;  ///< who looks for work, by domain: the counters of figure 9; written by `searchers`
 
   // Around a fork, lifetime.cpp.
   void lock_queues_for_fork() noexcept;

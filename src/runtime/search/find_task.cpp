@@ -79,9 +79,10 @@ found_task take_queued_of(arena_domain& d, const search_scope& scope) noexcept {
 
 /// Whether a thread looks into the queues of a domain that is not its own: figure 9's test while it has patience; and
 /// who may not leave its domain still serves queues that nobody else could.
-bool serves_other(const arena& a, const arena_domain& other, patience p) noexcept {
-  if (p == patience::some && (other.searchers.load(sync::relaxed) > 0 ||
-                              other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
+bool serves_other(const arena& a, unsigned domain, patience p) noexcept {
+  const arena_domain& other = a.domain(domain);
+  if (p == patience::some &&
+      (a.searching.in_domain(domain) > 0 || other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
     return false;
   }
   return a.steal() != steal_policy::domain || a.is_unserved(other);
@@ -91,11 +92,11 @@ found_task take_queued_of_others(thread_state& t, const search_round& how) noexc
   arena& a = *t.in;
   for (const topology::domain_index d :
        a.settings().machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
-    arena_domain& other = a.domain(static_cast<unsigned>(d));
+    const auto other = static_cast<unsigned>(d);
     if (!serves_other(a, other, how.with_mail)) {
       continue;
     }
-    if (const found_task found = take_queued_of(other, how.scope)) {
+    if (const found_task found = take_queued_of(a.domain(other), how.scope)) {
       return found;
     }
   }
@@ -135,7 +136,7 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   }
   for (unsigned i = 0; i < a.slot_count(); ++i) {
     if (a.slot(i).occupied.load(sync::relaxed) && a.slot(i).domain.load(sync::relaxed) == home) {
-      return a.domain(home).searchers.load(sync::relaxed) > 0;
+      return a.searching.in_domain(home) > 0;
     }
   }
   return true;
@@ -156,7 +157,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   if (home == t.domain) {
     return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.load(sync::relaxed);
   }
-  return d.searchers.load(sync::relaxed) > 0 || a.is_left_to(home) ||
+  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
 }
 

@@ -9,7 +9,7 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
     if (*victim < a.slot_count()) {  // else it was in another arena: a hint is lost
       dry_ns = a.slot(*victim).search_began_ns.load(sync::relaxed);
     }
-    t.backoff.judge(now_ns, dry_ns, a.search().count() > 1);
+    t.backoff.judge(now_ns, dry_ns, a.searching.several(t.domain));
   }
   if (a.settings().has_l3_groups) {
     t.l3_group = l3_group_of_this_thread(a.settings(), t.domain);
