@@ -1,9 +1,11 @@
 /// Exported: task_arena, enqueue, submit, isolation, parallel phases.
 #include <oneapi/tbb/task_arena.h>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/resource_manager.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/process/implicit_arena.hpp"
+#include "runtime/stack/stay.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "tbb/handed_over.hpp"
 #include "tbb/known_constraints.hpp"
 
@@ -15,7 +17,7 @@ namespace {
 
 /// In the child of a fork: an arena of before it, unless the calling thread is in it.
 bool is_left_behind(const scheduler::arena& a) noexcept {
-  if (__builtin_expect(&a.manager() == scheduler::resource_manager::current_or_null(), true)) {
+  if (__builtin_expect(&a.supplier() == scheduler::resource_manager::current_or_null(), true)) {
     return false;
   }
   const scheduler::thread_state* t = scheduler::this_thread_or_null;

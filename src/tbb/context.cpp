@@ -1,5 +1,5 @@
 /// Exported: task_group_context.
-#include "runtime/context.hpp"
+#include "runtime/task/context.hpp"
 
 namespace tbb::detail::r1 {
 

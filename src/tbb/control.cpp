@@ -3,8 +3,9 @@
 
 #include <stdexcept>
 
-#include "runtime/control_access.hpp"
-#include "runtime/lifetime.hpp"
+#include "runtime/process/lifetime.hpp"
+#include "runtime/process/process_controls.hpp"
+#include "runtime/settings/control_access.hpp"
 
 namespace tbb::detail::r1 {
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/pipeline.hpp"
-#include "runtime/resource_manager.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/pipeline/pipeline.hpp"
+#include "runtime/process/implicit_arena.hpp"
+#include "runtime/thread/thread_domain.hpp"
+#include "runtime/workers/resource_manager.hpp"
 
 namespace {
 
@@ -20,7 +22,7 @@ std::uint32_t current_domain() noexcept try {
   if (t.kind == thread_kind::worker || t.domain_is_fixed || (t.running != nullptr && !t.running->outermost)) {
     return t.domain;
   }
-  return resource_manager::current().domain_of_this_thread();
+  return domain_of_this_thread(resource_manager::current().settings());
 } catch (const std::bad_alloc&) {
   return 0;  // a thread that has no record yet, and no memory for one
 }

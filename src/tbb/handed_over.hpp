@@ -3,7 +3,7 @@
 /// Threads: the calling thread acts for itself. Errors: what arena_thread() throws, after the task has been cancelled.
 #pragma once
 
-#include "runtime/thread_state.hpp"
+#include "runtime/process/implicit_arena.hpp"
 
 namespace homing::scheduler {
 

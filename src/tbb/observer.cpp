@@ -1,9 +1,9 @@
 /// Exported: task_scheduler_observer.
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/dispatch.hpp"
-#include "runtime/observer_list.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/arena/observer_list.hpp"
+#include "runtime/process/implicit_arena.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -21,7 +21,7 @@ void observe(d1::task_scheduler_observer& observer, bool enable) {
     watched = task_arena_impl::arena_of(*observer.my_task_arena);
   }
   if (watched->observers.activate(observer) && t.in == watched) {
-    t.greeted = watched->observers.greet(t.greeted, t.entered_as == homing::scheduler::thread_kind::worker);
+    t.notified = watched->observers.notify_entry(t.notified, t.entered_as == homing::scheduler::thread_kind::worker);
   }
 }
 

@@ -1,5 +1,5 @@
 /// Exported: parallel_pipeline.
-#include "runtime/pipeline.hpp"
+#include "runtime/pipeline/pipeline.hpp"
 
 namespace tbb::detail::r1 {
 

@@ -2,7 +2,7 @@
 #include <oneapi/tbb/detail/_small_object_pool.h>
 
 #include "memory/small_object_pool.hpp"
-#include "runtime/thread_state.hpp"
+#include "runtime/process/implicit_arena.hpp"
 
 namespace tbb::detail::r1 {
 

@@ -1,8 +1,9 @@
 /// Exported: spawn, wait, the current task and context, suspend and resume.
 #include <oneapi/tbb/detail/_task.h>
 
-#include "runtime/dispatch.hpp"
-#include "runtime/suspend.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/dispatch/suspend.hpp"
+#include "runtime/process/implicit_arena.hpp"
 #include "tbb/handed_over.hpp"
 
 namespace tbb::detail::r1 {
@@ -50,7 +51,7 @@ void suspend(suspend_callback_type callback, void* argument) {
   scheduler::suspend(scheduler::arena_thread(), callback, argument);
 }
 
-void resume(suspend_point_type* tag) { scheduler::resume(*reinterpret_cast<scheduler::suspend_point*>(tag)); }
+void resume(suspend_point_type* tag) { reinterpret_cast<scheduler::suspend_point*>(tag)->resume(); }
 
 suspend_point_type* current_suspend_point() {
   return reinterpret_cast<suspend_point_type*>(&scheduler::point_of(*scheduler::arena_thread().running));

@@ -39,7 +39,8 @@ MODELS = {
     "src/sync/wait_set.hpp": "wait_set",
     "src/sync/wait_set.cpp": "wait_set",
     "src/memory/small_object_pool.cpp": "object_pool",
-    "src/runtime/task_proxy.hpp": "object_pool",
+    "src/runtime/task/task_proxy.hpp": "object_pool",
+    "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
 }

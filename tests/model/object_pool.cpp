@@ -3,7 +3,7 @@
 #include "tbb_atomics.hpp"
 
 #include "memory/small_object_pool.cpp"
-#include "runtime/task_proxy.hpp"
+#include "runtime/task/task_proxy.hpp"
 #undef atomic
 
 #include "engine/model.hpp"

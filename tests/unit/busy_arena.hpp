@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/arena_access.hpp"
+#include "runtime/arena/arena_access.hpp"
 #include "sync/atomic.hpp"
 #include "unit/await.hpp"
 

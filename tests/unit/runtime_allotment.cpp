@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/arena_access.hpp"
-#include "runtime/resource_manager.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "unit/await.hpp"
 #include "unit/busy_arena.hpp"
 #include "unit/own_process.hpp"

@@ -1,5 +1,5 @@
 // Contexts from the inside, one step after another: what a waiter's late reset leaves alone, and what binding keeps.
-#include "runtime/context.hpp"
+#include "runtime/task/context.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/resource_manager.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "unit/await.hpp"
 #include "unit/busy_arena.hpp"
 #include "unit/own_process.hpp"

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "runtime/resource_manager.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "unit/await.hpp"
 #include "unit/busy_arena.hpp"
 #include "unit/own_process.hpp"
@@ -126,7 +126,8 @@ TEST(mailbox_idle, ours_gives_it_to_the_thread_that_idles) {
 
 TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {
   in_own_process(two_domains("TBB"), [] {
-    EXPECT_EQ(homing::scheduler::resource_manager::current().mailbox_idle(), homing::scheduler::idle_rule::homing);
+    EXPECT_EQ(homing::scheduler::resource_manager::current().settings().mailbox_idle,
+              homing::scheduler::idle_rule::homing);
   });
 }
 

@@ -1,5 +1,5 @@
 // A stream of items through a pipeline: who fetches the next input, and when a thread turns to something else.
-#include "runtime/pipeline.hpp"
+#include "runtime/pipeline/pipeline.hpp"
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "platform/sanitizer.hpp"
-#include "runtime/input_offer.hpp"
-#include "runtime/thread_state.hpp"
+#include "runtime/pipeline/input_offer.hpp"
+#include "runtime/thread/thread_state.hpp"
 #include "unit/own_process.hpp"
 
 namespace {

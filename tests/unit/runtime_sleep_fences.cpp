@@ -11,7 +11,7 @@
 #include <limits>
 #include <thread>
 
-#include "runtime/arena_access.hpp"
+#include "runtime/arena/arena_access.hpp"
 #include "unit/litmus.hpp"
 
 namespace {
@@ -178,7 +178,7 @@ class pushed_behind_stores {
   Body body_;
 };
 
-using pace = homing::scheduler::arena::look_pace;
+using pace = homing::scheduler::searchers::look_pace;
 constexpr pace searchers_pay{0, 0};
 constexpr pace pushers_pay{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max()};
 
@@ -188,7 +188,7 @@ class task_then_pair {
  public:
   explicit task_then_pair(pace p) : arena_(3, 1, tbb::task_arena::priority::normal, leave::fast) {
     arena_.initialize();
-    inside().set_look_pace(p);
+    inside().search().set_look_pace(p);
   }
 
   void run(unsigned rounds) {

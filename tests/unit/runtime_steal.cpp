@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/resource_manager.hpp"
+#include "runtime/thread/thread_state.hpp"
+#include "runtime/workers/resource_manager.hpp"
 #include "unit/await.hpp"
 #include "unit/held_threads.hpp"
 #include "unit/litmus.hpp"

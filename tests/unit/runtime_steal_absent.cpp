@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/thread_state.hpp"
+#include "runtime/thread/thread_state.hpp"
 #include "sync/atomic.hpp"
 #include "unit/await.hpp"
 #include "unit/own_process.hpp"

@@ -1,0 +1,323 @@
+#include "runtime/arena/arena.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "platform/check.hpp"
+
+namespace homing::scheduler {
+
+arena::arena(worker_supplier& supplier, const arena_request& request)
+    : work_places(supplier.settings().domain_count, request.steal.value_or(supplier.settings().steal),
+                  supplier.settings().mailbox_idle),
+      supplier_(supplier),
+      request_(request),
+      searchers_(*this, *this),
+      account_(*this),
+      sleepers_(*this, searchers_) {
+  const topology::machine& machine = settings().machine;
+  cpus_by_domain_ = machine.allowed_cpus_by_domain(request.constraints);
+  for (unsigned d = 0; d < domain_count() && request.only_domain >= 0; ++d) {
+    cpus_by_domain_[d] = static_cast<int>(d) == request.only_domain ? cpus_by_domain_[d] : 0;
+  }
+  const bool constrained = request.constraints != topology::constraints_query{};
+  if (std::accumulate(cpus_by_domain_.begin(), cpus_by_domain_.end(), 0U) == 0) {
+    cpus_by_domain_ = machine.allowed_cpus_by_domain({});
+  }
+  if (request.max_concurrency > 0) {
+    max_concurrency_ = static_cast<unsigned>(request.max_concurrency);
+  } else if (request.only_domain >= 0) {
+    max_concurrency_ = cpus_by_domain_[static_cast<unsigned>(request.only_domain)];
+  } else {
+    max_concurrency_ = constrained ? machine.concurrency(request.constraints) : supplier.default_concurrency();
+  }
+  max_concurrency_ = std::clamp(max_concurrency_, 1U, unsigned{first_domain_slot} - 1U);
+  reserved_slots_ = std::min(request.reserved_slots, max_concurrency_);
+  max_workers_ = max_concurrency_ - reserved_slots_;
+  // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
+  make_slots(reserved_slots_ == 0 ? max_concurrency_ : std::max(2U, max_concurrency_), cpus_by_domain_);
+  account_.present.resize(domain_count());
+  account_.share.resize(domain_count());
+
+  default_context_ =
+      std::make_unique<task_group_context>(task_group_context::isolated, task_group_context::fp_settings);
+  supplier.link(*this);
+}
+
+arena::~arena() = default;
+
+bool arena::try_occupy(unsigned i) noexcept {
+  auto& occupied = slot(i).occupied;
+  // acquire: the last occupant's writes to the slot's deque, released in release_slot(). [A1]
+  return !occupied.load(sync::relaxed) && !occupied.exchange(true, sync::acquire);
+}
+
+std::optional<unsigned> arena::occupy_first_free(unsigned first, unsigned last) noexcept {
+  for (unsigned i = first; i < last; ++i) {
+    if (try_occupy(i)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The slot that it had, where it finds its caches and its mail; else one of its domain; else any that is not reserved.
+std::optional<unsigned> arena::occupy_for_worker(const thread_state& t) noexcept {
+  // last_arena is an address only: another arena, of another size, may live there now.
+  if (t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count() && try_occupy(t.last_slot)) {
+    return t.last_slot;
+  }
+  const arena_domain& own = domain(t.domain);
+  const auto found = occupy_first_free(std::max<unsigned>(own.first_slot, reserved_slots_), own.last_slot);
+  return found ? found : occupy_first_free(reserved_slots_, slot_count());
+}
+
+slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
+  const bool is_worker = comes_as == thread_kind::worker;
+  const std::optional<unsigned> found = is_worker ? occupy_for_worker(t) : occupy_first_free(0, slot_count());
+  if (!found) {
+    return no_slot;
+  }
+  slot(*found).domain.store(t.domain, sync::relaxed);
+  if (is_worker) {
+    t.last_arena = this;
+    t.last_slot = static_cast<slot_id>(*found);
+  }
+  return static_cast<slot_id>(*found);
+}
+
+void arena::release_slot(slot_id number) noexcept {
+  // release: the deque and what else belongs to the occupant, to the next one's acquire in try_occupy(). [A1]
+  platform::require_hot([&] { return slot(number).occupied.load(sync::relaxed); }, "A1: a slot that is freed is held");
+  slot(number).occupied.store(false, sync::release);
+  // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
+  sync::light_fence();
+  if (__builtin_expect(sleepers_.any_for_slot(), false)) {
+    sleepers_.call_for_slot();
+  }
+  if (__builtin_expect(missed_wake_.load(sync::relaxed), false)) {
+    missed_wake_.store(false, sync::relaxed);
+    call_for_work_left(slot(number).home);
+  }
+  if (__builtin_expect(thieves_stay(), false) && !slot(number).tasks.looks_empty()) {
+    // [S10] What its thread has left is everybody's now.
+    call_somebody({.home = slot(number).domain.load(sync::relaxed)}, reach::all);
+  }
+  if (__builtin_expect(max_workers_ == 0 && !resumed.empty(), false)) {
+    want_mandatory_worker_if_deserted();  // [A20] it may have been the last one who could go on with that stack
+  }
+}
+
+bool arena::is_deserted() const noexcept {
+  return std::none_of(&slot(0), &slot(0) + slot_count(),
+                      [](const arena_slot& s) { return s.occupied.load(sync::seq_cst); });
+}
+
+bool arena::has_free_worker_slot() const noexcept {
+  for (unsigned i = reserved_slots_; i < slot_count(); ++i) {
+    if (!slot(i).occupied.load(sync::seq_cst)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool arena::worker_could_enter() noexcept {
+  if (has_free_worker_slot()) {
+    return true;
+  }
+  // [A7] Noted before the second look; partner: a freed slot, then the look at the note in release_slot().
+  missed_wake_.store(true, sync::relaxed);
+  sync::heavy_fence();
+  return has_free_worker_slot();
+}
+
+bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
+  if (affinity >= first_domain_slot || !slot(affinity).occupied.load(sync::relaxed)) {
+    const arena_domain& home = domain(home_of(affinity));
+    // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
+    if (!thieves_stay() && mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&
+        home.allotted.load(sync::relaxed) == 0 && searching.in_domain(home_of(affinity)) == 0 &&
+        account_.busy.load(sync::relaxed) && !sleepers_.any()) {
+      return false;  // nobody of that domain is here or expected: mail would only pile up
+    }
+  }
+  return put_into_mailbox(affinity, item, tag);
+}
+
+template <typename Call>
+void arena::for_work_left(unsigned home, Call&& call) noexcept {
+  if (!thieves_stay()) {
+    if (has_work(no_isolation, anybody) || in_phase()) {
+      call(home, reach::all);
+    }
+    return;
+  }
+  if (!resumed.empty() || has_common_task({})) {
+    call(home, reach::all);
+  }
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    if (searchers_.nobody_in(d) && has_work(no_isolation, d)) {
+      call(d, reach::home);
+    }
+  }
+}
+
+void arena::call_for_work_left(unsigned home) noexcept {
+  for_work_left(home, [this](unsigned d, reach who) { call_somebody({.home = d}, who); });
+}
+
+void arena::call_allotted_for_work_left(unsigned home) noexcept {
+  for_work_left(home, [this](unsigned d, reach who) { call_allotted({.home = d}, who); });
+}
+
+void arena::call_instead(unsigned home) noexcept {
+  if (thieves_stay() && searchers_.nobody_in(home)) {
+    call_somebody({.home = home}, reach::home);
+  }
+  new_common_work({.home = home});
+}
+
+void arena::new_common_work(const work_call& call) noexcept {
+  searchers_.pushers_fence();
+  if (searchers_.nobody_for(call.kind) && could_come()) {
+    call_somebody(call, reach::all);
+  }
+}
+
+void arena::new_work_that_stays(work_call call, const arena_slot& where) noexcept {
+  call.home = where.domain.load(sync::relaxed);
+  if (__builtin_expect(where.absent.load(sync::relaxed), false)) {
+    call_for_work_left(call.home);  // [S15] everybody's
+    return;
+  }
+  if (searchers_.nobody_in(call.home) && could_come()) {
+    call_somebody(call, reach::home);
+  }
+}
+
+void arena::uncovered_work(const arena_slot& where) noexcept {
+  const work_call call{work_kind::unknown, no_isolation, where.domain.load(sync::relaxed)};
+  searchers_.pushers_fence();
+  if (thieves_stay()) {
+    new_work_that_stays(call, where);
+  } else if (searchers_.nobody_seen_from(call.home) && could_come()) {
+    call_somebody(call, reach::all);
+  }
+}
+
+void arena::worker_found_no_slot(thread_state& t) noexcept {
+  searchers_.withdraw(t.domain);
+  // [S3] Who pushed meanwhile relied on this worker. Application threads fill the arena; one of them may be asleep in a
+  // wait, and must be seen to have no work by a look behind the fence.
+  sync::heavy_fence();
+  static_cast<void>(sleepers_.wake({.home = t.domain}, reach::all));
+}
+
+bool arena::stand_down() noexcept {
+  if (has_work(no_isolation, anybody)) {
+    return false;
+  }
+  // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at `busy`.
+  const bool was_mandatory = account_.mandatory.exchange(false, sync::seq_cst);
+  account_.busy.store(false, sync::seq_cst);
+  sync::heavy_fence();
+  if (!has_work(no_isolation, anybody)) {
+    return true;
+  }
+  if (was_mandatory) {
+    account_.mandatory.store(true, sync::seq_cst);
+  }
+  account_.busy.store(true, sync::seq_cst);
+  supplier_.announce(*this);
+  return false;
+}
+
+void arena::worker_leaves(unsigned from) noexcept {
+  const int before_here = domain(from).active.fetch_sub(1, sync::relaxed);
+  const int before = account_.workers.fetch_sub(1, sync::seq_cst);
+  platform::require(before > 0 && before_here > 0, "A3: a worker that leaves was counted in its arena and domain");
+  if (before != 1) {
+    return;
+  }
+  // [A14] Its share stays its own until somebody else asks, so that its next work need not ask again.
+  if (!stand_down() || supplier_.unmet()) {
+    supplier_.demand_changed();
+  }
+}
+
+int arena::workers_wanted() const noexcept {
+  return static_cast<int>(max_workers_ == 0 && account_.mandatory.load(sync::relaxed) ? 1U : max_workers_);
+}
+
+bool arena::could_come() const noexcept {
+  return !account_.busy.load(sync::relaxed) || sleepers_.any() ||
+         ((supplier_.available() > 0 || account_.trimmed.load(sync::relaxed) || supplier_.refusal_has_ended()) &&
+          account_.workers.load(sync::relaxed) < workers_wanted());
+}
+
+void arena::call_somebody(const work_call& call, reach who) noexcept {
+  const unsigned home = call.home;
+  account_.called_for.store(home, sync::relaxed);
+  leaves_fast_once_.store(false, sync::relaxed);
+  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
+    if (supplier_.demand_rose(*this, home)) {
+      return;
+    }
+    if (!searchers_.nobody_for(call.kind, home)) {
+      return;  // the new allotment has called a worker of that domain already (A8): one is enough
+    }
+  } else if (account_.workers.load(sync::relaxed) >= account_.allotted.load(sync::relaxed) && !sleepers_.any()) {
+    const bool trimmed = account_.trimmed.load(sync::relaxed);
+    const bool idle = supplier_.available() > 0;
+    // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this
+    // one's share was trimmed for want of work, and others, never idle, have the rest. [A9]
+    if ((trimmed && idle) ||
+        ((trimmed || idle) && account_.starved.fetch_add(1, sync::relaxed) % starved_calls_per_look == 0)) {
+      supplier_.demand_changed();
+    }
+  }
+  call_allotted(call, who);
+}
+
+void arena::call_allotted(const work_call& call, reach who) noexcept {
+  if (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
+      supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count())) {
+    return;
+  }
+  if (sleepers_.any()) {
+    static_cast<void>(sleepers_.wake(call, who));
+  }
+}
+
+void arena::call_workers_for_phase() noexcept {
+  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
+    static_cast<void>(supplier_.demand_rose(*this, 0));
+  }
+  while (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
+         supplier_.send_worker(*this, 0, domain_count())) {
+  }
+}
+
+bool arena::worker_should_leave(const thread_state& t) const noexcept {
+  return account_.workers.load(sync::relaxed) > account_.allotted.load(sync::relaxed) ||
+         domain(t.domain).active.load(sync::relaxed) > domain(t.domain).allotted.load(sync::relaxed);
+}
+
+void arena::found_nothing_left() noexcept {
+  if (supplier_.unmet() && account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed)) {
+    supplier_.demand_changed();  // others can use what is left of this arena's share
+  }
+}
+
+void arena::drop_reference() noexcept {
+  worker_supplier& supplier = supplier_;
+  // acq_rel: the last one sees what all others did. The arena may be gone after this, unless it was the last. [A4]
+  const int before = account_.references.fetch_sub(1, sync::acq_rel);
+  platform::require(before > 0, "A4: whoever drops a reference has one");
+  if (before == 1) {
+    supplier.retire(*this);
+  }
+}
+
+}  // namespace homing::scheduler

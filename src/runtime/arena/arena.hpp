@@ -1,0 +1,215 @@
+/// One computation's place: its slots, mailboxes, shared queues, and who works in it (the paper's task scheduler).
+///
+/// Parts:     where work lies (work_places), who searches (searchers), who sleeps (sleepers), what it has of the
+/// manager
+///            (worker_account). Here: slots change hands, pushers call, workers come and go, and the end.
+/// Ownership: reference-counted. External references: task_arena objects, application threads whose implicit arena it
+///            is; one more for each worker inside or on its way. The resource manager unlinks and deletes it when none
+///            is left and no work either.
+/// Threads:   everything from any thread that holds a reference, unless a comment says otherwise.
+/// Protocols: docs/protocols/arena.md [A*], sleep.md [S*], mailbox.md [M*].
+/// Source:    TBB-NUMA 4.3, 4.4.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/arena/observer_list.hpp"
+#include "runtime/arena/searchers.hpp"
+#include "runtime/arena/sleepers.hpp"
+#include "runtime/arena/work_places.hpp"
+#include "runtime/arena/worker_account.hpp"
+#include "runtime/arena/worker_supplier.hpp"
+#include "topology/machine.hpp"
+
+namespace homing::scheduler {
+
+struct arena_request {
+  int max_concurrency = -1;     ///< threads, masters included; -1: as many as the constraints allow
+  unsigned reserved_slots = 1;  ///< of these, for application threads only
+  unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
+  topology::constraints_query constraints;
+  bool fast_leave = false;
+  int only_domain = -1;               ///< workers of no other domain [A12]; -1: as the constraints say
+  std::optional<steal_policy> steal;  ///< none: as HOMING_STEAL says
+};
+
+class arena final : public work_places, private search_caller {
+ public:
+  arena(worker_supplier& supplier, const arena_request& request);
+  ~arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  [[nodiscard]] unsigned reserved_slots() const noexcept { return reserved_slots_; }
+  [[nodiscard]] unsigned max_concurrency() const noexcept { return max_concurrency_; }
+  /// As users see it: one more while mandatory concurrency lends a worker to an arena that has none of its own.
+  [[nodiscard]] unsigned concurrency_now() const noexcept {
+    return max_concurrency_ + (max_workers_ == 0 && account_.mandatory.load(sync::relaxed) ? 1U : 0U);
+  }
+  [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
+  [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
+  [[nodiscard]] const arena_request& request() const noexcept { return request_; }
+  [[nodiscard]] worker_supplier& supplier() const noexcept { return supplier_; }
+  [[nodiscard]] const scheduler_settings& settings() const noexcept { return supplier_.settings(); }
+  /// CPUs that satisfy the constraints, by domain.
+  [[nodiscard]] const std::vector<unsigned>& cpus_by_domain() const noexcept { return cpus_by_domain_; }
+  [[nodiscard]] searchers& search() noexcept { return searchers_; }
+  [[nodiscard]] const searchers& search() const noexcept { return searchers_; }
+  [[nodiscard]] sleepers& asleep() noexcept { return sleepers_; }
+  [[nodiscard]] worker_account& account() noexcept { return account_; }
+  [[nodiscard]] const worker_account& account() const noexcept { return account_; }
+  /// A pinned section's: workers of other domains come for what must be run only, and only if its own domain has none.
+  [[nodiscard]] bool is_of_one_domain() const noexcept { return request_.only_domain >= 0; }
+  [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
+
+  /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
+  /// it can; one that comes by execute(), a worker of another arena perhaps, gets the first that is free.
+  [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept;
+  void release_slot(slot_id number) noexcept;
+
+  /// Puts an item for `affinity` in its mailbox; false if there is no room or nobody could come for it.
+  [[nodiscard]] bool post(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
+
+  /// After a push to the deque of the slot: calls a thread if none looks for work and one could come. The hot side of
+  /// sleep.md [S2].
+  void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
+    searchers_.pushers_fence();
+    if (__builtin_expect(thieves_stay(), false)) {
+      new_work_that_stays({work_kind::spawned, isolation, 0}, where);
+    } else if (searchers_.nobody_seen_from(home) && could_come()) {
+      call_somebody({work_kind::spawned, isolation, home}, reach::all);
+    }
+  }
+  /// As new_work(), of whatever the slot's deque has.
+  void uncovered_work(const arena_slot& where) noexcept;
+  /// After a post, or a push to a domain's queue: as new_work(), but a thread that looks for work must be of that
+  /// domain.
+  void new_mail(work_kind kind, isolation_tag isolation, unsigned home) noexcept {
+    searchers_.pushers_fence();
+    if (searchers_.nobody_in(home) && could_come()) {
+      call_somebody({kind, isolation, home}, is_left_to(home) ? reach::home : reach::all);
+    }
+  }
+
+  /// A worker has come: who was kept for it need not be kept any longer. [A5]
+  void drop_kept_reference() noexcept {
+    if (account_.kept.load(sync::relaxed) && account_.kept.exchange(false, sync::relaxed)) {
+      drop_reference();  // not the last: the worker has its own
+    }
+  }
+  /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
+  [[nodiscard]] bool worker_could_enter() noexcept;
+  void worker_found_no_slot(thread_state& t) noexcept;
+  /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
+  void worker_leaves(unsigned from) noexcept;
+
+  /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as
+  /// searching.
+  void call_instead(unsigned home) noexcept;
+  /// Calls a thread where there is work that nobody may have been called for; `home` is a hint.
+  void call_for_work_left(unsigned home) noexcept;
+  /// The same, never asking for a new allotment, so that whoever allots can call it.
+  void call_allotted_for_work_left(unsigned home) noexcept;
+
+  /// Workers that are in the arena or on their way.
+  [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
+
+  /// Workers: asked to go because there are more than allotted.
+  [[nodiscard]] bool worker_should_leave(const thread_state& t) const noexcept;
+
+  void add_reference() noexcept { account_.add_reference(); }
+  /// The last reference deletes the arena unless work is left; then the workers that come for it do.
+  void drop_reference() noexcept;
+
+  /// A task_arena object or an application thread that refers to the arena; the constructor's reference is the first's.
+  void add_user() noexcept { account_.users.fetch_add(1, sync::relaxed); }
+  void drop_user() noexcept {
+    account_.users.fetch_sub(1, sync::relaxed);
+    drop_reference();
+  }
+
+  /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
+  /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
+  void detach(task& t, unsigned home);
+  /// For any thread in an outermost loop; of that domain first.
+  void submit(task& t, unsigned home_or_none);
+  /// The same, and some worker comes even where none is allowed.
+  void enqueue(task& t, unsigned home_or_none);
+  /// An enqueued task whose maker waits at the door: before all others.
+  void delegate(task& t);
+  void submit_critical(task& t);
+  void submit_resume(left_stack& stack) noexcept;
+  /// What the calling thread's deque has no room for.
+  [[gnu::noinline]] void overflow(task& t);
+
+  // Around a fork, lifetime.cpp: all locks are held. In the child, nobody but `forker` is left in it, and no stack but
+  // those that are suspended.
+  void lock_for_fork() noexcept;
+  void unlock_after_fork() noexcept;
+  void forget_all_but(const thread_state& forker) noexcept;
+
+  observer_list observers;
+
+  /// A parallel phase: workers come at its begin and stay longer. `leave_fast`: at its end they go at once, until
+  /// workers are wanted anew.
+  void begin_phase() noexcept;
+  void end_phase(bool leave_fast) noexcept;
+  [[nodiscard]] bool in_phase() const noexcept { return phases_.load(sync::relaxed) > 0; }
+  [[nodiscard]] bool leaves_fast() const noexcept {
+    return request_.fast_leave || leaves_fast_once_.load(sync::relaxed);
+  }
+
+  // ---- for the resource manager
+
+  [[nodiscard]] bool wants_workers() const noexcept {
+    return account_.busy.load(sync::seq_cst) && (max_workers_ != 0 || account_.mandatory.load(sync::relaxed));
+  }
+  /// Says that no workers are wanted, unless work shows behind a fence; true if so.
+  bool stand_down() noexcept;
+
+ private:
+  // search_caller
+  [[nodiscard]] bool could_come() const noexcept override;
+  void call(const work_call& call, reach who) noexcept override { call_somebody(call, who); }
+  void found_nothing_left() noexcept override;
+
+  [[nodiscard]] int workers_wanted() const noexcept;
+  /// After the push of what must be run even where no worker is allowed.
+  void want_mandatory_worker() noexcept;
+  void want_mandatory_worker_if_deserted() noexcept;
+  void call_workers_for_phase() noexcept;
+  [[nodiscard]] bool has_free_worker_slot() const noexcept;
+  [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
+  /// The part of it that never asks for a new allotment, so that whoever allots can call it.
+  void call_allotted(const work_call& call, reach who) noexcept;
+  [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;
+  void new_common_work(const work_call& call) noexcept;
+  void new_enqueued_work(unsigned home_or_none) noexcept;
+  /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
+  template <typename Call>
+  void for_work_left(unsigned home, Call&& call) noexcept;
+  [[nodiscard]] bool try_occupy(unsigned i) noexcept;
+  [[nodiscard]] std::optional<unsigned> occupy_first_free(unsigned first, unsigned last) noexcept;
+  [[nodiscard]] std::optional<unsigned> occupy_for_worker(const thread_state& t) noexcept;
+  [[nodiscard]] bool is_deserted() const noexcept;
+
+  worker_supplier& supplier_;
+  const arena_request request_;
+  unsigned max_concurrency_ = 0;
+  unsigned reserved_slots_ = 0;
+  unsigned max_workers_ = 0;
+  std::vector<unsigned> cpus_by_domain_;
+  std::unique_ptr<task_group_context> default_context_;
+  sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
+  sync::atomic<int> phases_{0};
+  sync::atomic<bool> leaves_fast_once_{false};
+  static constexpr unsigned starved_calls_per_look = 256;
+
+  searchers searchers_;
+  worker_account account_;
+  sleepers sleepers_;
+};
+
+}  // namespace homing::scheduler

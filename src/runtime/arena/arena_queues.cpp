@@ -1,0 +1,103 @@
+/// What is handed to an arena and to no thread of it: queues, and the worker that must come for what is in them.
+///
+/// Threads:   any.
+/// Protocols: docs/protocols/arena.md [A3], [A12], [A20], sleep.md [S2], [S14].
+#include <algorithm>
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/task/task_access.hpp"
+
+namespace homing::scheduler {
+
+void arena::detach(task& t, unsigned home) {
+  domain(home).detached.push(t);
+  new_mail(work_kind::detached, no_isolation, home);
+}
+
+void arena::submit(task& t, unsigned home_or_none) {
+  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
+  new_enqueued_work(home_or_none);
+}
+
+void arena::enqueue(task& t, unsigned home_or_none) {
+  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
+  want_mandatory_worker();
+  new_enqueued_work(home_or_none);
+}
+
+void arena::delegate(task& t) {
+  delegated.push(t);
+  want_mandatory_worker();
+  new_enqueued_work(no_home);
+}
+
+void arena::new_enqueued_work(unsigned home_or_none) noexcept {
+  // [S14] Always a full fence: the lock of the queue is one anyway, and searchers in nested waits need pass none.
+  sync::full_fence();
+  const bool common = home_or_none == no_home;
+  const unsigned home = common ? 0 : home_or_none;
+  const bool nobody =
+      common ? searchers_.nobody_for(work_kind::enqueued) : searchers_.nobody_for(work_kind::enqueued, home);
+  if (nobody && could_come()) {
+    const bool stay = !common && is_left_to(home);
+    call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
+  }
+  if (__builtin_expect(supplier_.is_refused(), false)) {
+    supplier_.insist_on_worker(*this);
+  }
+}
+
+void arena::want_mandatory_worker() noexcept {
+  sync::light_fence();  // the push before the look at `mandatory`; partner: a leaving worker's heavy fence [A3]
+  if ((max_workers_ == 0 || is_of_one_domain() || supplier_.allottable_workers() == 0) &&
+      slot_count() > reserved_slots_ && !account_.mandatory.load(sync::relaxed) &&
+      !account_.mandatory.exchange(true, sync::seq_cst)) {
+    account_.busy.store(true, sync::seq_cst);
+    static_cast<void>(supplier_.demand_rose(*this, 0));
+  }
+}
+
+void arena::want_mandatory_worker_if_deserted() noexcept {
+  // [A20] The stack is queued before the look at the slots; partner: a slot that is freed, then the look at the queue.
+  sync::heavy_fence();
+  if (is_deserted()) {
+    want_mandatory_worker();
+  }
+}
+
+void arena::overflow(task& t) {
+  overflowed.push(t);
+  new_common_work({work_kind::spawned, task_access::isolation(t), 0});
+}
+
+void arena::submit_critical(task& t) {
+  critical.push(t);
+  new_common_work({work_kind::critical, task_access::isolation(t), 0});
+}
+
+void arena::submit_resume(left_stack& stack) noexcept {
+  resumed.push(stack);
+  if (is_of_one_domain()) {
+    want_mandatory_worker();  // its own domain may have none, and all who know of the stack may wait for it elsewhere
+  } else if (max_workers_ == 0) {
+    want_mandatory_worker_if_deserted();
+  }
+  new_common_work({work_kind::resumed, no_isolation, 0});
+}
+
+void arena::begin_phase() noexcept {
+  // relaxed: a hint about how long to look for work.
+  phases_.fetch_add(1, sync::relaxed);
+  leaves_fast_once_.store(false, sync::relaxed);
+  if (could_come()) {
+    call_workers_for_phase();
+  }
+}
+
+void arena::end_phase(bool leave_fast) noexcept {
+  if (phases_.fetch_sub(1, sync::relaxed) == 1 && leave_fast) {
+    leaves_fast_once_.store(true, sync::relaxed);
+  }
+}
+
+}  // namespace homing::scheduler

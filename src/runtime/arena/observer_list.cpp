@@ -1,0 +1,131 @@
+#include "runtime/arena/observer_list.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+namespace homing::scheduler {
+namespace {
+
+/// The observer whose callback this thread runs, if any: it may switch itself off from there.
+thread_local const observer_list::observer* in_callback_of = nullptr;
+
+/// Forks that this process has come out of. Written while there is one thread.
+unsigned forks_so_far = 0;
+
+}  // namespace
+}  // namespace homing::scheduler
+
+namespace tbb::detail::r1 {
+
+/// The friend that oneTBB's header names: ties an observer to the arena that it watches.
+class observer_proxy {
+ public:
+  using shared_state = homing::scheduler::observer_list::shared_state;
+
+  observer_proxy(d1::task_scheduler_observer& o, std::shared_ptr<shared_state> s, std::uint64_t n)
+      : observer(o), state(std::move(s)), number(n), forks(state->forks) {}
+
+  d1::task_scheduler_observer& observer;
+  std::shared_ptr<shared_state> state;
+  std::uint64_t number;
+  unsigned forks;  ///< of its list, when it was activated
+
+  static std::atomic<observer_proxy*>& of(d1::task_scheduler_observer& o) noexcept { return o.my_proxy; }
+  static std::atomic<std::intptr_t>& busy(d1::task_scheduler_observer& o) noexcept { return o.my_busy_count; }
+};
+
+}  // namespace tbb::detail::r1
+
+namespace homing::scheduler {
+
+using proxy = tbb::detail::r1::observer_proxy;
+
+observer_list::observer_list() : state_(std::make_shared<shared_state>()) { state_->forks = forks_so_far; }
+
+void observer_list::go_on_after_fork() noexcept { state_->forks = forks_so_far; }
+void observer_list::begin_anew_after_fork() noexcept { ++forks_so_far; }
+
+observer_list::~observer_list() {
+  const std::lock_guard hold(state_->lock);
+  for (proxy* p : state_->active) {
+    // While it is listed, the observer lives: who switches it off takes it off this list first, under this lock. Who
+    // has begun to has the proxy already, and frees it.
+    proxy* mine = p;
+    // acq_rel: of us and of those who switch it off, one gets the proxy.
+    if (proxy::of(p->observer).compare_exchange_strong(mine, nullptr, sync::acq_rel, sync::relaxed)) {
+      delete p;
+    }
+  }
+  state_->active.clear();
+}
+
+bool observer_list::activate(observer& o) {
+  const std::lock_guard hold(state_->lock);
+  auto fresh = std::make_unique<proxy>(o, state_, state_->newest.load(sync::relaxed) + 1);
+  state_->active.push_back(fresh.get());
+  proxy* none = nullptr;
+  // release: whoever takes it off, or asks is_observing(), finds it whole.
+  if (!proxy::of(o).compare_exchange_strong(none, fresh.get(), sync::release, sync::relaxed)) {
+    state_->active.pop_back();
+    return false;
+  }
+  state_->newest.store(fresh.release()->number, sync::release);
+  return true;
+}
+
+void observer_list::deactivate(observer& o) {
+  // An exchange, so that of several threads that switch it off one frees the proxy. acquire: the proxy's fields.
+  const std::unique_ptr<proxy> p(proxy::of(o).exchange(nullptr, sync::acq_rel));
+  if (p == nullptr || p->state->forks != forks_so_far) {
+    return;  // a list of before a fork: whoever held its lock, or was in a callback, does not exist here
+  }
+  {
+    const std::lock_guard hold(p->state->lock);
+    std::erase(p->state->active, p.get());
+  }
+  if (p->forks != forks_so_far) {
+    return;  // it has only been this thread's since
+  }
+  const std::intptr_t own = in_callback_of == &o ? 1 : 0;
+  // acquire: what the last callback did is over.
+  while (proxy::busy(o).load(sync::acquire) > own) {
+    sched_yield();
+  }
+}
+
+template <typename Call>
+void observer_list::visit(number after, number until, Call&& call) {
+  for (;;) {
+    observer* o = nullptr;
+    {
+      const std::lock_guard hold(state_->lock);
+      const auto next =
+          std::find_if(state_->active.begin(), state_->active.end(), [&](const proxy* p) { return p->number > after; });
+      if (next == state_->active.end() || (*next)->number > until) {
+        return;
+      }
+      o = &(*next)->observer;
+      after = (*next)->number;
+      proxy::busy(*o).fetch_add(1, sync::relaxed);  // relaxed: under the lock that deactivate() takes first
+    }
+    const observer* outer = std::exchange(in_callback_of, o);
+    call(*o);
+    in_callback_of = outer;
+    proxy::busy(*o).fetch_sub(1, sync::release);
+  }
+}
+
+observer_list::number observer_list::notify_entry(number notified, bool is_worker) {
+  const number newest = state_->newest.load(sync::acquire);
+  visit(notified, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
+  return newest;
+}
+
+void observer_list::notify_exit(number notified, bool is_worker) {
+  visit(0, notified, [&](observer& o) { o.on_scheduler_exit(is_worker); });
+}
+
+}  // namespace homing::scheduler

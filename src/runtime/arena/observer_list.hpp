@@ -1,0 +1,72 @@
+/// The task_scheduler_observers of one arena, and who has been told.
+///
+/// Each activation gets the next number; a thread remembers the highest that it has notified, so that a look for news
+/// is one load. Callbacks run outside the lock; the observer's busy count keeps it alive meanwhile.
+///
+/// Threads: any. observe(false) waits for callbacks in flight, but not for the one that it is called from.
+/// Source:  oneTBB's documentation of task_scheduler_observer (order of activation for entry and for exit).
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sync/atomic.hpp"
+
+namespace tbb::detail {
+namespace d1 {
+class task_scheduler_observer;
+}
+namespace r1 {
+class observer_proxy;
+}
+}  // namespace tbb::detail
+
+namespace homing::scheduler {
+
+class observer_list {
+ public:
+  using observer = tbb::detail::d1::task_scheduler_observer;
+  using number = std::uint64_t;  ///< of an activation, from 1
+
+  observer_list();
+  /// Those that still watch the arena watch nothing any more, and say so. Nobody is in the arena.
+  ~observer_list();
+  observer_list(const observer_list&) = delete;
+  observer_list& operator=(const observer_list&) = delete;
+
+  /// Activates; false if it is active already.
+  bool activate(observer& o);
+  /// Deactivates, wherever it is active; nothing if it is not.
+  static void deactivate(observer& o);
+
+  [[nodiscard]] bool has_news(number notified) const noexcept { return state_->newest.load(sync::relaxed) > notified; }
+  [[nodiscard]] bool any() const noexcept { return state_->newest.load(sync::relaxed) != 0; }
+
+  /// Calls on_scheduler_entry of all activated after `notified`; returns the newest notified.
+  number notify_entry(number notified, bool is_worker);
+  /// Calls on_scheduler_exit of all that `notified` includes.
+  void notify_exit(number notified, bool is_worker);
+
+  // Over a fork. In the child, lists of before are left behind, but for those that go on; nobody is in a callback.
+  void lock_for_fork() noexcept { state_->lock.lock(); }
+  void unlock_after_fork() noexcept { state_->lock.unlock(); }
+  void go_on_after_fork() noexcept;
+  static void begin_anew_after_fork() noexcept;
+
+  /// Shared with the proxies: an observer may be switched off after its arena is gone.
+  struct shared_state {
+    std::mutex lock;
+    std::vector<tbb::detail::r1::observer_proxy*> active;  // by number
+    sync::atomic<number> newest{0};
+    unsigned forks;  ///< that this process has come out of, when the list was made or went on
+  };
+
+ private:
+  template <typename Call>
+  void visit(number after, number until, Call&& call);
+
+  std::shared_ptr<shared_state> state_;
+};
+
+}  // namespace homing::scheduler

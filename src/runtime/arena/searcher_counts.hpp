@@ -1,0 +1,98 @@
+/// How many threads look for work in an arena: counted by domain, so that a search that begins or ends writes a line
+/// that only the threads of its domain share. Between domains there is one count more, of the domains where somebody
+/// searches. It changes when a domain's first thread begins or its last one stops.
+///
+/// Each count is two in one word, of threads in outermost loops and of those in nested waits. [S14]
+/// Ownership: the arena's.
+/// Threads:   any.
+/// Protocol:  docs/protocols/sleep.md [S2], [S3], [S4], [S14], [S16].
+#pragma once
+
+#include <memory>
+
+#include "platform/check.hpp"
+#include "runtime/task/search_scope.hpp"
+#include "sync/atomic.hpp"
+
+namespace homing::scheduler {
+
+class searcher_counts {
+ public:
+  /// Nobody searches.
+  explicit searcher_counts(unsigned domains) : domains_(std::make_unique<line[]>(domains)) {}
+
+  /// What a thread leaves that has stopped.
+  struct stopped {
+    bool last_of_domain = false;  ///< nobody of its domain searches any more
+    bool last = false;            ///< nobody in the arena does
+    bool last_outer = false;      ///< nested ones go on, but nobody who takes enqueued tasks does
+    bool last_outer_of_domain = false;
+  };
+
+  /// `weight`: weight_of() the thread's scope. A thread's own, or a waker's on behalf of the thread that it wakes. [S4]
+  void begin(unsigned domain, int weight) noexcept {
+    // relaxed, both: the store-load races of the sleep protocol are ordered by its fences. [S1], [S2]
+    const int before = domains_[domain].count.fetch_add(weight, sync::relaxed);
+    if (of_kind(before, weight) == 0) {
+      searching_domains_.fetch_add(weight, sync::relaxed);
+    }
+  }
+
+  stopped end(unsigned domain, int weight) noexcept {
+    // [S16] The domain's count first. relaxed: of those who leave one count, the last is the last. release on the count
+    // of domains: a fence follows for who is last there [S9], and so comes after what others did to their domains'
+    // counts.
+    const int here = domains_[domain].count.fetch_sub(weight, sync::relaxed);
+    stopped result{.last_of_domain = here == weight,
+                   .last_outer_of_domain = here != weight && weight == outer_searcher && outer_searchers(here) == 1};
+    check_is_one(here, weight);
+    if (of_kind(here, weight) == 1) {
+      const int before = searching_domains_.fetch_sub(weight, sync::release);
+      check_is_one(before, weight);
+      result.last = before == weight;
+      result.last_outer = before != weight && weight == outer_searcher && outer_searchers(before) == 1;
+    }
+    return result;
+  }
+
+  /// Of that domain, both kinds.
+  [[nodiscard]] int in_domain(unsigned domain) const noexcept { return domains_[domain].count.load(sync::relaxed); }
+  /// Of all domains: not 0 while somebody searches whose begin() has ended. The counts of domains, not of threads.
+  [[nodiscard]] int domains() const noexcept { return searching_domains_.load(sync::relaxed); }
+  /// For who pushes in that domain: not 0 if somebody searches. Its own domain's line is the near one.
+  [[nodiscard]] int seen_from(unsigned domain) const noexcept {
+    const int here = in_domain(domain);
+    return here != 0 ? here : domains();
+  }
+  /// Whether more than one thread searches, as seen from that domain; a hint.
+  [[nodiscard]] bool several(unsigned domain) const noexcept {
+    return all_searchers(in_domain(domain)) > 1 || all_searchers(domains()) > 1;
+  }
+
+  /// In the child of a fork, where nobody is left.
+  void forget(unsigned domains) noexcept {
+    for (unsigned d = 0; d != domains; ++d) {
+      domains_[d].count.store(0, sync::relaxed);
+    }
+    searching_domains_.store(0, sync::relaxed);
+  }
+
+ private:
+  static int of_kind(int counts, int weight) noexcept {
+    return weight == outer_searcher ? outer_searchers(counts) : counts / nested_searcher;
+  }
+
+  /// [S14] Who leaves a count was part of it.
+  static void check_is_one(int counts, int weight) noexcept {
+    platform::require_hot([&] { return of_kind(counts, weight) > 0; },
+                          "S14: a searcher that stops was counted as one of its kind");
+  }
+
+  struct alignas(sync::cache_line_bytes) line {
+    sync::atomic<int> count{0};
+  };
+  std::unique_ptr<line[]> domains_;
+  alignas(sync::cache_line_bytes) sync::atomic<int> searching_domains_{0};
+};
+
+}  // namespace homing::scheduler

@@ -1,0 +1,95 @@
+#include "runtime/arena/searchers.hpp"
+
+#include "platform/clock.hpp"
+
+namespace homing::scheduler {
+
+std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexcept {
+  transfer_to(t.domain, scope);
+  const std::int64_t now_ns = platform::monotonic_ns();
+  t.slot->search_began_ns.store(now_ns, sync::relaxed);
+  adopt(t);
+  return now_ns;
+}
+
+void searchers::transfer_to(unsigned domain, const search_scope& scope) noexcept {
+  places_.searching.begin(domain, weight_of(scope));
+}
+
+void searchers::stop_to_sleep(thread_state& t, const search_scope& scope) noexcept {
+  t.slot->searching.store(false, sync::relaxed);
+  places_.searching.end(t.domain, weight_of(scope));
+}
+
+void searchers::stop_searching(thread_state& t, const search_scope& scope) noexcept {
+  t.slot->searching.store(false, sync::relaxed);
+  const searcher_counts::stopped left = places_.searching.end(t.domain, weight_of(scope));
+  // [S10] Where thieves stay, pushers rely on their domain's searchers.
+  const bool stay = places_.thieves_stay();
+  if (stay ? left.last_of_domain : left.last) {
+    hand_over(t.domain);
+  } else if (stay ? left.last_outer_of_domain : left.last_outer) {
+    hand_over_enqueued(t.domain);
+  }
+}
+
+// [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
+void searchers::hand_over(unsigned domain) noexcept {
+  if (!caller_.could_come()) {
+    return;
+  }
+  const bool stay = places_.thieves_stay();
+  const unsigned by = stay ? domain : work_places::anybody;
+  if (!places_.has_work(no_isolation, by)) {
+    see_all_pushes();
+    if (!places_.has_work(no_isolation, by)) {
+      caller_.found_nothing_left();
+      return;
+    }
+  }
+  const bool only_here = stay && places_.resumed.empty() && !places_.has_common_task({});
+  caller_.call({.home = domain}, only_here ? reach::home : reach::all);
+}
+
+// [S14] Those that still search are in nested waits. Who enqueues has passed a full fence before its look.
+void searchers::hand_over_enqueued(unsigned domain) noexcept {
+  if (!caller_.could_come()) {
+    return;
+  }
+  sync::full_fence_after_exchange();
+  if (places_.has_enqueued_for(places_.thieves_stay() ? domain : work_places::anybody)) {
+    caller_.call({work_kind::enqueued, no_isolation, domain}, reach::all);
+  }
+}
+
+void searchers::withdraw(unsigned domain) noexcept { places_.searching.end(domain, outer_searcher); }
+
+void searchers::forget_after_fork() noexcept { places_.searching.forget(places_.domain_count()); }
+
+// [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one,
+// that would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.
+void searchers::see_all_pushes() noexcept {
+  constexpr unsigned quick_looks_max = 8;
+  const std::int64_t now = platform::monotonic_ns();
+  const std::int64_t since = now - last_look_ns_.exchange(now, sync::relaxed);
+  fence_duty duty = fence_duty_.load(sync::seq_cst);
+  if (duty == fence_duty::pushers) {
+    if (since < look_pace_.rare_ns) {
+      sync::full_fence_after_exchange();  // leaving the count, before the look; partner: a pusher's full fence
+      return;
+    }
+    // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
+    fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);
+  } else if (since >= look_pace_.soon_ns) {
+    quick_looks_.store(0, sync::relaxed);
+  } else if (quick_looks_.fetch_add(1, sync::relaxed) >= quick_looks_max && duty == fence_duty::searchers &&
+             fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::seq_cst, sync::relaxed)) {
+    quick_looks_.store(0, sync::relaxed);
+    sync::heavy_fence();  // whoever pushed before it saw the change is seen now; all others pass full fences
+    fence_duty_.store(fence_duty::pushers, sync::seq_cst);
+    return;
+  }
+  sync::heavy_fence();
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,222 @@
+#include "runtime/arena/work_places.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace homing::scheduler {
+namespace {
+
+/// Slots are dealt to domains in blocks, in proportion to the CPUs that the arena may use in each: neighbours in a
+/// static partition then share a domain.
+void deal_slots(arena_slot* slots, unsigned count, arena_domain* domains, const std::vector<unsigned>& weights) {
+  const unsigned total = std::max(1U, std::accumulate(weights.begin(), weights.end(), 0U));
+  unsigned domain = 0;
+  unsigned sum = weights[0];
+  for (unsigned i = 0; i < count; ++i) {
+    while (domain + 1 < weights.size() && std::uint64_t{2} * i * total + total > std::uint64_t{2} * sum * count) {
+      domains[domain].last_slot = static_cast<slot_id>(i);
+      ++domain;
+      domains[domain].first_slot = static_cast<slot_id>(i);
+      sum += weights[domain];
+    }
+    slots[i].home = static_cast<std::uint16_t>(domain);
+    slots[i].domain.store(slots[i].home, sync::relaxed);
+  }
+  domains[domain].last_slot = static_cast<slot_id>(count);
+  for (unsigned d = domain + 1; d < weights.size(); ++d) {
+    domains[d].first_slot = domains[d].last_slot = static_cast<slot_id>(count);
+  }
+}
+
+sync::mailbox* mailbox_of(sync::atomic<sync::mailbox*>& place, std::size_t capacity) {
+  sync::mailbox* box = place.load(sync::acquire);
+  if (box == nullptr) {
+    auto fresh = std::make_unique<sync::mailbox>(capacity);
+    // acq_rel: publishes the new mailbox, or acquires the one that another poster made.
+    if (place.compare_exchange_strong(box, fresh.get(), sync::acq_rel, sync::acquire)) {
+      box = fresh.release();
+    }
+  }
+  return box;
+}
+
+/// With the mail that nobody has fetched: its tasks were taken from their deques, so each proxy is at its second life.
+void delete_mailbox(sync::mailbox* box) noexcept {
+  if (box == nullptr) {
+    return;
+  }
+  while (const std::uintptr_t item = box->take([](std::uint64_t) { return true; })) {
+    as_proxy(item)->abandon();  // [M8]
+  }
+  delete box;
+}
+
+constexpr std::size_t slot_mail_capacity = 64;
+
+}  // namespace
+
+work_places::work_places(unsigned domain_count, steal_policy steal, idle_rule mailbox_idle)
+    : searching(domain_count),
+      steal_(steal),
+      mailbox_idle_(mailbox_idle),
+      stays_(steal == steal_policy::domain && domain_count > 1),
+      domain_count_(domain_count),
+      domains_(std::make_unique<arena_domain[]>(domain_count)) {}
+
+work_places::~work_places() {
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    delete_mailbox(slots_[i].mail.load(sync::relaxed));
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    delete_mailbox(domains_[d].mail.load(sync::relaxed));
+  }
+}
+
+void work_places::make_slots(unsigned count, const std::vector<unsigned>& cpus_by_domain) {
+  slots_ = std::make_unique<arena_slot[]>(count);
+  slot_count_ = count;
+  deal_slots(slots_.get(), count, domains_.get(), cpus_by_domain);
+}
+
+bool work_places::put_into_mailbox(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
+  if (affinity >= first_domain_slot) {
+    return mailbox_of(domains_[home_of(affinity)].mail, slot_mail_capacity * std::max(4U, slot_count_))
+        ->post(item, tag);
+  }
+  return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
+}
+
+bool work_places::has_common_task(const search_scope& scope) noexcept {
+  if (__builtin_expect(!overflowed.empty(), false) &&
+      overflowed.has_if([&](const task& t) { return scope.fits(task_access::isolation(t)); })) {
+    return true;
+  }
+  if (scope.isolation == no_isolation) {
+    return (scope.takes_enqueued && !(unaddressed.empty() && delegated.empty())) ||
+           (scope.takes_critical && !critical.empty());
+  }
+  return scope.takes_critical &&
+         critical.has_if([&](const task& t) { return task_access::isolation(t) == scope.isolation; });
+}
+
+bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
+  return slot.tasks.has([&](std::uint64_t tag) {
+    const slot_id affinity = tag_affinity(tag);
+    if (affinity != no_slot && by_domain != anybody) {
+      // A thread of its home domain looks for work and will find it: not ours.
+      const unsigned h = home_of(affinity);
+      if (h != by_domain && (searching.in_domain(h) > 0 || is_left_to(h))) {
+        return false;
+      }
+    }
+    return tag_fits(tag, isolation);
+  });
+}
+
+bool work_places::has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept {
+  const arena_domain& d = domains_[domain];
+  if (scope.isolation != no_isolation || (d.detached.empty() && (d.enqueued.empty() || !scope.takes_enqueued))) {
+    return false;
+  }
+  // As take_queued(): where thieves stay, a queue that nobody else could serve, and nothing else.
+  return !stays_ || by_domain == anybody || domain == by_domain || is_unserved(d);
+}
+
+bool work_places::has_mail(unsigned domain, const search_scope& scope) const noexcept {
+  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
+    const sync::mailbox* box = place.load(sync::acquire);
+    return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, scope.isolation); });
+  };
+  if (has(domains_[domain].mail)) {
+    return true;
+  }
+  // A slot's mail is in its maker's deque, too: only who may not look there need look here.
+  return !scope.may_steal &&
+         std::any_of(&slots_[0] + domains_[domain].first_slot, &slots_[0] + domains_[domain].last_slot,
+                     [&](const arena_slot& slot) { return has(slot.mail); });
+}
+
+bool work_places::has_work(const search_scope& scope, unsigned by_domain) noexcept {
+  return !resumed.empty() || has_task(scope, by_domain);
+}
+
+bool work_places::has_task(const search_scope& scope, unsigned by_domain) noexcept {
+  if (has_common_task(scope) || (by_domain != anybody && has_mail(by_domain, scope))) {
+    return true;
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    if (has_queued_in(d, scope, by_domain)) {
+      return true;
+    }
+  }
+  return scope.may_steal && std::any_of(&slots_[0], &slots_[0] + slot_count_, [&](const arena_slot& slot) {
+           return (by_domain == anybody || may_steal_from(slot, by_domain)) &&
+                  has_slot_work(scope.isolation, slot, by_domain);
+         });
+}
+
+bool work_places::has_enqueued() const noexcept {
+  return has_enqueued_for(anybody) || std::any_of(&domains_[0], &domains_[0] + domain_count_,
+                                                  [](const arena_domain& d) { return !d.detached.empty(); });
+}
+
+bool work_places::has_enqueued_for(unsigned by_domain) const noexcept {
+  if (!unaddressed.empty() || !delegated.empty()) {
+    return true;
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    if (!domains_[d].enqueued.empty() && has_queued_in(d, {}, by_domain)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// relaxed, all of it: the slot's own thread writes both, and a heavy fence is between them and its look for work [S15];
+// partner: a push, or a searcher that stops, then the look at these. What lies in the deque is handed over by the
+// deque.
+bool work_places::become_absent(arena_slot& s, thread_kind entered_as) noexcept {
+  if (s.absent.load(sync::relaxed)) {
+    return false;
+  }
+  s.absent.store(true, sync::relaxed);
+  if (entered_as == thread_kind::worker) {
+    domains_[s.domain.load(sync::relaxed)].absent.fetch_add(1, sync::relaxed);
+  }
+  return true;
+}
+
+// relaxed: who still finds the mark robs where it need not have.
+void work_places::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
+  if (!s.absent.load(sync::relaxed)) {
+    return;
+  }
+  s.absent.store(false, sync::relaxed);
+  if (entered_as == thread_kind::worker) {
+    domains_[s.domain.load(sync::relaxed)].absent.fetch_sub(1, sync::relaxed);
+  }
+}
+
+void work_places::lock_queues_for_fork() noexcept {
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
+    queue->lock_for_fork();
+  }
+  resumed.lock_for_fork();
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].detached.lock_for_fork();
+    domains_[d].enqueued.lock_for_fork();
+  }
+}
+
+void work_places::unlock_queues_after_fork() noexcept {
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].enqueued.unlock_after_fork();
+    domains_[d].detached.unlock_after_fork();
+  }
+  resumed.unlock_after_fork();
+  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
+    queue->unlock_after_fork();
+  }
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,153 @@
+/// Where work can lie in an arena, and whether there is something for a thread that may take only some of it.
+///
+/// Places: each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
+/// (figure 7 of the paper; P mailboxes and P + 1 shared queues). Threads:   any; the answers are hints, exact once who
+/// pushes and who looks have met a fence. Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15],
+/// mailbox.md [M*]. Source:    TBB-NUMA 4.3, 4.4.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/arena/searcher_counts.hpp"
+#include "runtime/settings/steal_policy.hpp"
+#include "runtime/task/resume_queue.hpp"
+#include "runtime/task/search_scope.hpp"
+#include "runtime/task/task_access.hpp"
+#include "runtime/task/task_proxy.hpp"
+#include "runtime/thread/thread_state.hpp"
+#include "sync/mailbox.hpp"
+#include "sync/work_deque.hpp"
+
+namespace homing::scheduler {
+
+struct alignas(sync::cache_line_bytes) arena_slot {
+  sync::work_deque tasks;
+  // Searchers of the same domain read these in every round; hardly anybody writes them.
+  alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
+  sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
+  sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
+  std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
+  sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
+  dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
+  sync::atomic<bool> absent{false};            ///< its thread rests where it can't take what lies here [S15]
+  // Its thread writes these at the begin of every search.
+  alignas(sync::cache_line_bytes) sync::atomic<bool> searching{false};  ///< its thread looks for work
+  sync::atomic<std::int64_t> search_began_ns{0};  ///< when that began last; a hint for those who steal from it
+};
+
+struct alignas(sync::cache_line_bytes) arena_domain {
+  sync::atomic<int> active{0};    ///< workers of this domain in the arena or on their way
+  sync::atomic<int> allotted{0};  ///< workers of this domain that the arena should have
+  sync::atomic<int> absent{0};    ///< of its workers, those that rest where they can't serve it [S15]
+  sync::atomic<sync::mailbox*> mail{nullptr};
+  slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
+  slot_id last_slot = 0;
+  task_queue detached;  ///< whoever waits for them may take them
+  task_queue enqueued;  ///< for outermost loops only
+};
+
+class work_places {
+ public:
+  work_places(unsigned domain_count, steal_policy steal, idle_rule mailbox_idle);
+  ~work_places();
+  work_places(const work_places&) = delete;
+  work_places& operator=(const work_places&) = delete;
+
+  /// Once, before anybody comes: so many slots, dealt to domains in proportion to the CPUs that may be used in each.
+  void make_slots(unsigned count, const std::vector<unsigned>& cpus_by_domain);
+
+  [[nodiscard]] unsigned slot_count() const noexcept { return slot_count_; }
+  [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
+  [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
+  [[nodiscard]] const arena_slot& slot(unsigned i) const noexcept { return slots_[i]; }
+  [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
+  [[nodiscard]] const arena_domain& domain(unsigned i) const noexcept { return domains_[i]; }
+  [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
+  [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
+  /// [S10] Whether thieves never leave their domain.
+  [[nodiscard]] bool thieves_stay() const noexcept { return stays_; }
+
+  /// The domain that a slot number of a task's affinity means.
+  [[nodiscard]] std::uint16_t home_of(slot_id affinity) const noexcept {
+    return affinity >= first_domain_slot ? static_cast<std::uint16_t>(affinity - first_domain_slot)
+                                         : slots_[affinity].home;
+  }
+  [[nodiscard]] bool is_address(slot_id affinity) const noexcept {
+    return affinity < slot_count_ ||
+           (affinity >= first_domain_slot && static_cast<unsigned>(affinity - first_domain_slot) < domain_count_);
+  }
+  /// Puts an item for `affinity` into its mailbox, which is made at the first post; false if there is no room.
+  [[nodiscard]] bool put_into_mailbox(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
+
+  /// True if a task or a stack is there that a thread with this scope could take: one of that domain, or some thread.
+  [[nodiscard]] bool has_work(const search_scope& scope, unsigned by_domain) noexcept;
+  /// The same without stacks that may go on.
+  [[nodiscard]] bool has_task(const search_scope& scope, unsigned by_domain) noexcept;
+  /// As has_work(), for a thread that may take everything.
+  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept {
+    return has_work(search_scope{.isolation = isolation}, by_domain);
+  }
+  static constexpr unsigned anybody = ~0U;
+  /// Whether a common queue has something for a thread with this scope.
+  [[nodiscard]] bool has_common_task(const search_scope& scope) noexcept;
+  /// What was enqueued, for outermost loops; detached tasks count, too.
+  [[nodiscard]] bool has_enqueued() const noexcept;
+  /// What was enqueued and a thread of that domain may take.
+  [[nodiscard]] bool has_enqueued_for(unsigned by_domain) const noexcept;
+
+  /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers
+  /// are due.
+  [[nodiscard]] bool is_left_to(unsigned home) const noexcept {
+    const arena_domain& d = domains_[home];
+    return stays_ && d.allotted.load(sync::relaxed) > d.absent.load(sync::relaxed);
+  }
+  /// [S10] Whether thieves of that domain may steal from the slot: all do where they may go everywhere; else those of
+  /// its thread's domain, and if it has none, or one that can't take anything there, all.
+  [[nodiscard]] bool may_steal_from(const arena_slot& slot, unsigned by_domain) const noexcept {
+    return !stays_ || slot.domain.load(sync::relaxed) == by_domain || !slot.occupied.load(sync::relaxed) ||
+           slot.absent.load(sync::relaxed);
+  }
+  /// [S10] Whether a domain's queues are for other domains' threads, too, where thieves stay: it has no worker for
+  /// them.
+  [[nodiscard]] bool is_unserved(const arena_domain& d) const noexcept {
+    const int absent = d.absent.load(sync::relaxed);
+    return d.allotted.load(sync::relaxed) <= absent && d.active.load(sync::relaxed) <= absent;
+  }
+  /// Whether thieves leave tasks to others, however idle they are: those of S10, and of oneTBB's rule for mailboxes.
+  [[nodiscard]] bool thieves_leave_tasks() const noexcept { return stays_ || mailbox_idle_ == idle_rule::tbb; }
+
+  /// [S15] The thread in the slot is about to rest where it can't take what lies there. True unless it was so before;
+  /// then a heavy fence and a call for work left must follow.
+  [[nodiscard]] bool become_absent(arena_slot& s, thread_kind entered_as) noexcept;
+  void end_absence(arena_slot& s, thread_kind entered_as) noexcept;
+
+  // Queues, in the order of figure 7; home queues are in domain().
+  static constexpr unsigned no_home = ~0U;
+  task_queue delegated;
+  task_queue unaddressed;
+  task_queue critical;
+  task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
+  resume_queue resumed;
+
+  searcher_counts searching;  ///< who looks for work, by domain: the counters of figure 9; written by `searchers`
+
+  // Around a fork, lifetime.cpp.
+  void lock_queues_for_fork() noexcept;
+  void unlock_queues_after_fork() noexcept;
+
+ private:
+  [[nodiscard]] bool has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept;
+  [[nodiscard]] bool has_mail(unsigned domain, const search_scope& scope) const noexcept;
+  [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
+
+  const steal_policy steal_;
+  const idle_rule mailbox_idle_;
+  const bool stays_;
+  const unsigned domain_count_;
+  unsigned slot_count_ = 0;
+  std::unique_ptr<arena_slot[]> slots_;
+  std::unique_ptr<arena_domain[]> domains_;
+};
+
+}  // namespace homing::scheduler

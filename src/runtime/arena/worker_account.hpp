@@ -1,0 +1,63 @@
+/// What an arena asks of the resource manager and has from it: the numbers that both sides need.
+///
+/// Ownership: the arena's. The manager finds arenas through the links in here.
+/// Threads:   the atomics: any; the rest as said.
+/// Protocols: docs/protocols/arena.md [A3] to [A5], [A9], [A11], [A14], [A16].
+#pragma once
+
+#include <list>
+#include <vector>
+
+#include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
+
+namespace homing::scheduler {
+
+class arena;
+
+struct worker_account : sync::list_hook<worker_account> {
+  explicit worker_account(arena& whose) : owner(whose), place{&whose} {}
+  worker_account(const worker_account&) = delete;
+  worker_account& operator=(const worker_account&) = delete;
+
+  arena& owner;
+
+  // Workers read these between tasks, and pushers when nobody searches; written when workers come, go, or are allotted.
+  alignas(sync::cache_line_bytes) sync::atomic<int> workers{0};  ///< in the arena or on their way
+  sync::atomic<int> allotted{0};                                 ///< by the resource manager
+  sync::atomic<bool> busy{false};                                ///< wants workers
+  sync::atomic<bool> mandatory_share{false};                     ///< allotted is for the time while mandatory only
+  sync::atomic<bool> mandatory{false};  ///< has enqueued tasks: must get one worker even where none is allowed
+  sync::atomic<bool> trimmed{false};    ///< its share is what it had use for, not what it might get
+  sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or announced for it
+  sync::atomic<unsigned> called_for{0};  ///< the domain of the newest call: a hint for those who call on its behalf
+  sync::atomic<unsigned> starved{0};     ///< calls for a worker since the last allotment that could not be heard
+
+  alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]
+  sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]
+  sync::atomic<int> users{0};      ///< task_arena objects and application threads
+
+  arena* next_newcomer = nullptr;          ///< its announcer's, then the manager's
+  sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
+  arena* next_to_call = nullptr;           ///< of whoever has taken the list
+  // Guarded by the resource manager's lock:
+  std::list<arena*> place;  ///< its node, while it is on no list of the manager's
+  const std::list<arena*>::iterator in_place = place.begin();
+  std::uint64_t served_in = 0;  ///< the last allotment that gave it workers
+  std::vector<int> present{};   ///< workers by domain as an allotment begins
+  std::vector<int> share{};     ///< what it gives
+
+  void add_reference() noexcept { references.fetch_add(1, sync::relaxed); }
+  /// One more, for who has found the arena through the manager; false if it is about to be retired.
+  [[nodiscard]] bool try_reference() noexcept {
+    int now = references.load(sync::relaxed);
+    while (now != 0) {
+      if (references.compare_exchange_weak(now, now + 1, sync::relaxed, sync::relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+}  // namespace homing::scheduler

@@ -1,0 +1,79 @@
+/// Whoever has the workers, as arenas know it: what may be hoped for, and what may be asked for. The resource manager.
+///
+/// Ownership: outlives every arena.
+/// Threads:   any.
+/// Protocols: docs/protocols/sleep.md [S2], arena.md [A6], [A9], [A14], [A15].
+#pragma once
+
+#include "runtime/settings/scheduler_settings.hpp"
+#include "sync/atomic.hpp"
+#include "sync/parker.hpp"
+
+namespace homing::scheduler {
+
+class arena;
+
+class worker_supplier {
+ public:
+  worker_supplier(const worker_supplier&) = delete;
+  worker_supplier& operator=(const worker_supplier&) = delete;
+
+  [[nodiscard]] const scheduler_settings& settings() const noexcept { return settings_; }
+  /// One thread a CPU that can be had now. [A19]
+  [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_.load(sync::relaxed); }
+
+  // ---- hints, for hot paths
+
+  /// Workers that sleep, or could be made.
+  [[nodiscard]] int available() const noexcept {
+    return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
+  }
+  /// True if some arena could use more workers than it was given.
+  [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
+  /// Workers that arenas may have: allowed, and not leased. With none, enqueued tasks still get one.
+  [[nodiscard]] unsigned allottable_workers() const noexcept { return allottable_workers_.load(sync::relaxed); }
+  /// [A15] The system has refused to make a thread, and is not to be asked again yet.
+  [[nodiscard]] bool is_refused() const noexcept { return refused_.load(sync::relaxed); }
+  /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
+  [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
+
+  // ---- an arena's life
+
+  virtual void link(arena& a) = 0;
+  /// Deletes the arena, to which nobody refers any more; if work is left, keeps it for a worker and calls one.
+  virtual void retire(arena& a) = 0;
+
+  // ---- what an arena asks
+
+  /// An arena began or ceased to want workers, or a limit changed: allots anew, now or by whoever holds the lock.
+  virtual void demand_changed() noexcept = 0;
+  /// As demand_changed(), for an arena that has begun to want workers. True if one of `home` has been called: the arena
+  /// had a share that nobody has claimed meanwhile. [A14]
+  virtual bool demand_rose(arena& a, unsigned home) noexcept = 0;
+  /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
+  virtual bool announce(arena& a) noexcept = 0;
+  /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
+  /// many in all. False if none can come.
+  virtual bool send_worker(arena& a, unsigned home, unsigned domains) noexcept = 0;
+  /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
+  virtual void insist_on_worker(arena& a) noexcept = 0;
+  /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it
+  /// came back for that alone. [A15]
+  virtual bool park(sync::parker& p) noexcept = 0;
+
+ protected:
+  worker_supplier() : settings_(read_settings()), default_concurrency_(settings_.machine.default_concurrency()) {}
+  ~worker_supplier() = default;
+
+  virtual bool look_at_refusal() noexcept = 0;
+
+  const scheduler_settings settings_;
+  sync::atomic<unsigned> default_concurrency_;
+  alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep between arenas
+  sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
+  sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock
+  sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
+  sync::atomic<bool> unmet_{false};
+};
+
+}  // namespace homing::scheduler

@@ -1,0 +1,55 @@
+#include "runtime/dispatch/observed_run.hpp"
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/task/context.hpp"
+#include "runtime/thread/thread_state.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+class traced_scope {
+ public:
+  traced_scope(dispatcher& d, std::uint16_t home) noexcept
+      : d_(d),
+        home_(home),
+        how_(d.thread->trace->how_taken(d.thread->counters)),
+        begin_ns_(observe::trace_clock_ns()) {}
+  ~traced_scope() {
+    const thread_state& now = *d_.thread;
+    if (now.trace != nullptr) now.trace->add({begin_ns_, observe::trace_clock_ns(), now.domain, home_, how_});
+  }
+  traced_scope(const traced_scope&) = delete;
+  traced_scope& operator=(const traced_scope&) = delete;
+
+ private:
+  dispatcher& d_;
+  std::uint16_t home_;
+  observe::taken_from how_;
+  std::int64_t begin_ns_;
+};
+
+void count_task(thread_state& t, std::uint16_t home) noexcept {
+  if (home == t.domain) {
+    t.counters.add(observe::event::home);
+  } else {
+    t.counters.add(observe::event::away);
+    t.homes.ran_away(t.domain, home, t.in->domain_count());
+  }
+}
+
+task* run_or_cancel(dispatcher& d, task& work) {
+  return context_access::is_cancelled(*d.ed.context) ? work.cancel(d.ed) : work.execute(d.ed);
+}
+
+}  // namespace
+
+task* run_observed(dispatcher& d, task& work, std::uint16_t home) {
+  count_task(*d.thread, home);
+  if (d.thread->trace == nullptr) {
+    return run_or_cancel(d, work);
+  }
+  const traced_scope scope(d, home);
+  return run_or_cancel(d, work);
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,15 @@
+/// Running a task while tasks are counted or traced, apart from the dispatch loop, which pays one look at a flag for
+/// it.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/thread/dispatcher.hpp"
+
+namespace homing::scheduler {
+
+/// Runs or cancels the task as the loop would, counts where it ran, and notes it in the trace of the thread that ends
+/// it, if one is made: a stack that was suspended inside the task may have moved. The task's exception passes through.
+[[gnu::noinline]] task* run_observed(dispatcher& d, task& work, std::uint16_t home);
+
+}  // namespace homing::scheduler

@@ -1,0 +1,85 @@
+/// Making tasks ready: into the own deque, a mailbox besides, or a domain's queue.
+#include <new>
+
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/search/find_task.hpp"
+
+namespace homing::scheduler {
+
+namespace {
+
+inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slot_id noted_affinity) {
+  bind_context(t, ctx);
+  const isolation_tag isolation = t.running->isolation;
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, isolation);
+  task_access::set_address(work, {t.slot_number, noted_affinity, t.domain});
+  keep(t, work, make_tag(isolation, no_slot));
+  t.in->new_work(isolation, t.domain, *t.slot);
+}
+
+/// Puts the task into a mailbox and the own deque. False if there is no room or nobody could come for it: an affinity
+/// is a hint, and so want of memory is no error here.
+bool mail(thread_state& t, task& work, slot_id address, std::uint64_t tag) noexcept {
+  if (!t.slot->tasks.reserve_one()) {  // so that nothing can fail once the mail is posted
+    return false;
+  }
+  task_proxy* proxy = nullptr;
+  try {
+    proxy = new (t.pool->allocate(sizeof(task_proxy))) task_proxy(work, *t.pool);
+    if (t.in->post(address, as_item(*proxy), tag)) {
+      return t.slot->tasks.try_push(as_item(*proxy), tag);  // never false
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  if (proxy != nullptr) proxy->free(*t.pool);
+  return false;
+}
+
+}  // namespace
+
+void spawn(thread_state& t, task& work, task_group_context& ctx) { spawn_here(t, work, ctx, no_slot); }
+
+void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity) {
+  arena& a = *t.in;
+  if (affinity == no_slot || !a.is_address(affinity)) {
+    // affinity_partitioner asks with no_slot for what it has not seen yet: run anywhere, and note where (any_slot
+    // differs from every slot, so that the task's body records the one it ran in).
+    spawn_here(t, work, ctx, affinity == no_slot ? any_slot : affinity);
+    return;
+  }
+  bind_context(t, ctx);
+  const isolation_tag isolation = t.running->isolation;
+  const std::uint16_t home = a.home_of(affinity);
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, isolation);
+  task_access::set_address(work, {t.slot_number, affinity, home});
+
+  // A slot's mail waits for its thread also while that is away: a worker comes back to the slot that it had.
+  const bool to_slot = affinity < first_domain_slot;
+  const bool mail_to_slot = to_slot && affinity != t.slot_number;
+  const bool mail_to_domain = !to_slot && home != t.domain;
+  if (mail_to_slot || mail_to_domain) {
+    if (mail(t, work, affinity, make_tag(isolation, affinity))) {
+      a.new_mail(work_kind::mailed, isolation, home);
+      return;
+    }
+  }
+  const bool keep_home = a.domain_count() > 1 && home == t.domain;
+  keep(t, work, make_tag(isolation, keep_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
+  a.new_work(isolation, home, *t.slot);
+}
+
+void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain) {
+  if (t.running->isolation != no_isolation) {
+    spawn(t, work, ctx, static_cast<slot_id>(first_domain_slot + domain));
+    return;
+  }
+  bind_context(t, ctx);
+  task_access::set_context(work, &ctx);
+  task_access::set_isolation(work, no_isolation);
+  task_access::set_address(work, {no_slot, no_slot, domain});
+  t.in->detach(work, domain);
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,60 @@
+#include "runtime/dispatch/suspend.hpp"
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/dispatch/dispatch_loop.hpp"
+#include "runtime/settings/control.hpp"
+#include "runtime/stack/coroutine.hpp"
+#include "runtime/stack/stack_switching.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+/// What a coroutine runs: dispatches, leaves for another stack, and starts over when it is taken from the cache.
+[[noreturn]] void coroutine_main(void* raw) {
+  auto& c = *static_cast<coroutine*>(raw);
+  for (;;) {
+    thread_state& begun = *c.disp.thread;
+    c.disp.ed.context = &begun.in->default_context();
+    c.disp.ed.original_slot = begun.slot_number;
+    c.disp.ed.affinity_slot = no_slot;
+    c.disp.isolation = no_isolation;
+    c.disp.outermost = true;
+    c.disp.critical_allowed = true;
+    c.disp.enqueued_allowed = true;
+    c.disp.current = nullptr;
+    finish_switch(begun);
+    task* next = dispatch_on_coroutine(c.disp);
+    thread_state& t = *c.disp.thread;
+    // [U6] Nothing on this stack is worth coming back to: on to the resumed one, or to the base that may go on.
+    suspend_point& to = next != nullptr ? static_cast<resume_task*>(next)->point : base_point(t);
+    // Not switch_stacks(): this stack is given away, and whoever takes it starts at the top of this loop.
+    t.after_switch = {after_switch_action::kind::recycle, nullptr, nullptr, &point_of(c.disp), {}};
+    if (to.owner == nullptr) {
+      to.recalled.store(false, sync::relaxed);
+    }
+    to.disp->thread = &t;
+    t.running = to.disp;
+    c.disp.point->stack.switch_to(to.stack);
+  }
+}
+
+}  // namespace
+
+void suspend(thread_state& t, suspend_callback callback, void* argument) {
+  suspend_point& from = point_of(*t.running);
+  arena& a = *t.in;
+  suspend_point* to = nullptr;
+  if (base_is_recalled(t)) {
+    to = &base_point(t);
+  } else {
+    coroutine& c = coroutine::acquire(thread_stack_size(), &coroutine_main);
+    to = &point_of(c.disp);
+  }
+  // [U1] The arena outlives what is suspended in it, even if everybody leaves.
+  a.add_reference();
+  from.in = &a;
+  switch_stacks(t, from, *to, {after_switch_action::kind::call_back, callback, argument, nullptr, {}});
+  a.drop_reference();
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,23 @@
+/// Suspended tasks: a stack that waits, and how a thread comes back to it.
+///
+/// Every dispatcher runs on one stack. A thread that suspends leaves its stack for another, a coroutine's, and goes on
+/// dispatching there. A base stack (the one with which a thread entered its arena) is only ever continued by that
+/// thread; a coroutine's by any thread of the arena.
+///
+/// Protocol: docs/protocols/suspend.md [U1] to [U6]. Source: oneTBB's documentation of resumable tasks.
+#pragma once
+
+#include "runtime/stack/suspend_point.hpp"
+
+namespace tbb::detail::r1 {
+struct suspend_point_type;
+}
+
+namespace homing::scheduler {
+
+using suspend_callback = void (*)(void*, tbb::detail::r1::suspend_point_type*);
+
+/// Leaves the current stack, calls back from another, and returns when somebody has resumed the point.
+void suspend(thread_state& t, suspend_callback callback, void* argument);
+
+}  // namespace homing::scheduler

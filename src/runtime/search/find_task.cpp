@@ -1,0 +1,356 @@
+#include "runtime/search/find_task.hpp"
+
+#include <new>
+
+#include "platform/clock.hpp"
+#include "runtime/thread/dispatcher.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+using observe::event;
+
+/// The task behind an item, or null if the item was a proxy whose task has been taken at its other place.
+task* unwrap(thread_state& t, std::uintptr_t item) noexcept {
+  return is_proxy(item) ? as_proxy(item)->take(*t.pool) : as_task(item);
+}
+
+/// What was taken by its tag must be verified: the entry may have been reused between the look and the claim.
+/// A task of another isolation is put into the own deque, as if it had been spawned here: find_task() has made
+/// room.
+task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
+  if (taken == nullptr || isolation == no_isolation || task_access::isolation(*taken) == isolation) {
+    return taken;
+  }
+  const isolation_tag its = task_access::isolation(*taken);
+  keep(t, *taken, make_tag(its, no_slot));
+  t.in->new_work(its, t.domain, *t.slot);
+  return nullptr;
+}
+
+task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_tag isolation) {
+  sync::mailbox* box = place.load(sync::acquire);
+  if (box == nullptr) {
+    return nullptr;
+  }
+  for (;;) {
+    const std::uintptr_t item = box->take([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+    if (item == 0) {
+      return nullptr;
+    }
+    if (task* found = verified(t, unwrap(t, item), isolation)) {
+      t.counters.add(event::mailbox);
+      return found;
+    }
+  }
+}
+
+/// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
+task* take_mail(thread_state& t, isolation_tag isolation) {
+  arena& a = *t.in;
+  if (task* found = take_mail(t, t.slot->mail, isolation)) {
+    return found;
+  }
+  arena_domain& home = a.domain(t.domain);
+  if (task* found = take_mail(t, home.mail, isolation)) {
+    return found;
+  }
+  for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
+    arena_slot& sibling = a.slot(i);
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.load(sync::relaxed)) {
+      if (task* found = take_mail(t, sibling.mail, isolation)) {
+        return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+found_task take_from(task_queue& queue) noexcept {
+  task* const item = queue.take();
+  return {item, item != nullptr ? &queue : nullptr};
+}
+
+/// The oldest of a domain's queues that the thread may take.
+found_task take_queued_of(arena_domain& d, const search_scope& scope) noexcept {
+  const found_task found = take_from(d.detached);
+  return !found && scope.takes_enqueued ? take_from(d.enqueued) : found;
+}
+
+/// Whether a thread looks into the queues of a domain that is not its own: figure 9's test while it has patience; and
+/// who may not leave its domain still serves queues that nobody else could.
+bool serves_other(const arena& a, unsigned domain, patience p) noexcept {
+  const arena_domain& other = a.domain(domain);
+  if (p == patience::some &&
+      (a.searching.in_domain(domain) > 0 || other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
+    return false;
+  }
+  return a.steal() != steal_policy::domain || a.is_unserved(other);
+}
+
+found_task take_queued_of_others(thread_state& t, const search_round& how) noexcept {
+  arena& a = *t.in;
+  for (const topology::domain_index d :
+       a.settings().machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
+    const auto other = static_cast<unsigned>(d);
+    if (!serves_other(a, other, how.with_mail)) {
+      continue;
+    }
+    if (const found_task found = take_queued_of(a.domain(other), how.scope)) {
+      return found;
+    }
+  }
+  return {};
+}
+
+/// Rules 5', 5'', 5''': whose maker waits at the door, the domain's queues, the queue without affinity, the others'
+/// from near to far.
+found_task take_queued(thread_state& t, const search_round& how) noexcept {
+  arena& a = *t.in;
+  found_task found = how.scope.takes_enqueued ? take_from(a.delegated) : found_task{};
+  if (!found) {
+    found = take_queued_of(a.domain(t.domain), how.scope);
+  }
+  if (!found && how.scope.takes_enqueued) {
+    found = take_from(a.unaddressed);
+  }
+  if (!found && a.domain_count() > 1) {
+    found = take_queued_of_others(t, how);
+  }
+  if (found) {
+    t.counters.add(event::shared_queue);
+  }
+  return found;
+}
+
+/// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
+bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
+  arena& a = *t.in;
+  if (affinity < a.slot_count()) {
+    const arena_slot& slot = a.slot(affinity);
+    return affinity != t.slot_number && (slot.searching.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
+  }
+  const unsigned home = a.home_of(affinity);
+  if (home == t.domain) {
+    return false;
+  }
+  for (unsigned i = 0; i < a.slot_count(); ++i) {
+    if (a.slot(i).occupied.load(sync::relaxed) && a.slot(i).domain.load(sync::relaxed) == home) {
+      return a.searching.in_domain(home) > 0;
+    }
+  }
+  return true;
+}
+
+/// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
+/// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
+/// before the one of its own domain behind it.
+bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
+  arena& a = *t.in;
+  if (__builtin_expect(a.mailbox_idle() == idle_rule::tbb, false)) {
+    // [M9] Only while its creator is there to take it back.
+    return victim.occupied.load(sync::relaxed) && !victim.absent.load(sync::relaxed) &&
+           is_idle_as_upstream(t, affinity);
+  }
+  const unsigned home = a.home_of(affinity);
+  arena_domain& d = a.domain(home);
+  if (home == t.domain) {
+    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.load(sync::relaxed);
+  }
+  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
+         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
+}
+
+struct stolen_task {
+  task* what = nullptr;
+  slot_id victim = no_slot;
+
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how) {
+  arena_slot& slot = t.in->slot(victim);
+  if (how.steals_from == victims::with_several_tasks && slot.tasks.looks_poor()) {
+    return {};
+  }
+  const isolation_tag isolation = how.scope.isolation;
+  const auto accepts = [&](std::uint64_t tag) {
+    if (!tag_fits(tag, isolation)) {
+      return false;
+    }
+    const slot_id affinity = tag_affinity(tag);
+    if (affinity != no_slot && leave_for_home(t, slot, affinity, how.with_mail)) {
+      t.counters.add(event::bypass);
+      return false;
+    }
+    return true;
+  };
+  const auto uncovered = [&] {
+    if (isolation != no_isolation || !t.running->critical_allowed) {
+      t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
+    }
+  };
+  while (!slot.tasks.looks_empty()) {
+    const sync::deque_item taken = slot.tasks.steal(accepts, uncovered);
+    if (taken.item == 0) {
+      return {};
+    }
+    if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
+      return {found, static_cast<slot_id>(victim)};
+    }
+  }
+  return {};
+}
+
+task* take_overflowed(thread_state& t, const search_scope& scope) noexcept {
+  return t.in->overflowed.take_if([&](const task& s) { return scope.fits(task_access::isolation(s)); });
+}
+
+task* take_resumed(thread_state& t) noexcept {
+  if (t.in->resumed.empty()) {
+    return nullptr;
+  }
+  left_stack* stack = t.in->resumed.take();
+  t.resumed_last = stack != nullptr;
+  return stack == nullptr ? nullptr : &stack->continuation();
+}
+
+/// One look at all slots of [first, last) but the own, from a random one onward.
+template <typename Wanted>
+stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
+  if (first >= last) {
+    return {};
+  }
+  const unsigned count = last - first;
+  const unsigned start = count > 2 ? t.random_below(count) : 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned victim = first + (start + i < count ? start + i : start + i - count);
+    if (victim != t.slot_number && wanted(victim)) {
+      if (const stolen_task found = steal_from(t, victim, how)) {
+        return found;
+      }
+    }
+  }
+  return {};
+}
+
+/// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
+stolen_task steal(thread_state& t, const search_round& how) {
+  arena& a = *t.in;
+  const auto any = [](unsigned) { return true; };
+  const scheduler_settings& settings = a.settings();
+  if ((a.domain_count() == 1 && !settings.has_l3_groups) || a.steal() == steal_policy::random) {
+    return steal_among(t, 0, a.slot_count(), how, any);
+  }
+  if (settings.has_l3_groups) {
+    const arena_domain& own = a.domain(t.domain);
+    const auto same_l3 = [&](unsigned i) { return a.slot(i).l3_group.load(sync::relaxed) == t.l3_group; };
+    if (const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3)) {
+      return found;
+    }
+  }
+  if (a.steal() == steal_policy::domain) {
+    return steal_among(t, 0, a.slot_count(), how, [&](unsigned i) { return a.may_steal_from(a.slot(i), t.domain); });
+  }
+  for (const topology::domain_index d : settings.machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
+    const arena_domain& there = a.domain(static_cast<unsigned>(d));
+    if (const stolen_task found = steal_among(t, there.first_slot, there.last_slot, how, any)) {
+      return found;
+    }
+  }
+  return {};
+}
+
+/// The same, timed now and then: what it costs decides when the next one is due.
+task* steal_for(thread_state& t, const search_round& how) {
+  const std::int64_t began_ns = t.backoff.times_next_steal() ? platform::monotonic_ns() : 0;
+  const stolen_task found = steal(t, how);
+  if (found) {
+    t.backoff.has_stolen(found.victim, began_ns, platform::monotonic_ns());
+  }
+  return found.what;
+}
+
+/// Queues, then deques; a stack that may go on before them, or after them, if the last find was one.
+found_task find_beyond_mail(thread_state& t, const search_round& how) noexcept {
+  // Isolated or not: the stack goes on by itself, not on top of this one, and it may be what this thread waits for. But
+  // two stacks that wait must not take each other for ever: after one, tasks come first. [U7]
+  const bool resumed_first = !t.resumed_last;
+  search_round tasks = how;
+  if (resumed_first) {
+    if (task* found = take_resumed(t)) {
+      return {found};
+    }
+  } else if (how.scope.may_steal) {
+    tasks.steals_from = victims::any;  // a stack that leaves others' tasks alone would meet only the other stack
+  }
+  found_task found = how.scope.isolation == no_isolation ? take_queued(t, how) : found_task{};
+  if (!found && tasks.steals_from != victims::none) {
+    found.what = steal_for(t, tasks);
+  }
+  if (!found && !resumed_first) {
+    found.what = take_resumed(t);
+  }
+  t.resumed_last = found && task_access::is_resume(*found.what);
+  return found;
+}
+
+}  // namespace
+
+task* take_own(thread_state& t, isolation_tag isolation) {
+  for (;;) {
+    const sync::deque_item taken = t.slot->tasks.pop([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+    if (taken.item == 0) {
+      return nullptr;
+    }
+    if (!is_proxy(taken.item)) {
+      return as_task(taken.item);
+    }
+    if (task* found = as_proxy(taken.item)->take(*t.pool)) {
+      if (t.in->home_of(tag_affinity(taken.tag)) != t.domain) {
+        t.counters.add(event::revoke);
+      }
+      return found;
+    }
+  }
+}
+
+bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
+
+found_task take_critical(thread_state& t, const search_scope& scope) noexcept {
+  task_queue& critical = t.in->critical;
+  if (!scope.takes_critical || critical.empty()) {
+    return {};
+  }
+  return {critical.take_if([&](const task& c) { return scope.fits(task_access::isolation(c)); }), &critical};
+}
+
+found_task find_task(thread_state& t, const search_round& how) noexcept {
+  if (__builtin_expect(!t.in->overflowed.empty(), false)) {
+    if (task* found = take_overflowed(t, how.scope)) {
+      return {found};
+    }
+  }
+  if (how.scope.isolation != no_isolation && !has_room(t)) {
+    return {take_resumed(t)};  // what turns out to be of another region could not be kept
+  }
+  if (task* found = take_mail(t, how.scope.isolation)) {
+    return {found};
+  }
+  return find_beyond_mail(t, how);
+}
+
+bool put_back(thread_state& t, const found_task& found) noexcept {
+  if (found.from == nullptr) {
+    return t.slot->tasks.try_push(as_item(*found.what), make_tag(task_access::isolation(*found.what), no_slot));
+  }
+  try {
+    found.from->push(*found.what);  // what was enqueued stays enqueued: some worker must come for it
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace homing::scheduler

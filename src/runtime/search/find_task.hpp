@@ -1,0 +1,51 @@
+/// Where a thread that has run out of its own tasks finds the next one: rules 4 to 6 of TBB-NUMA's figures 5 and 7.
+///
+/// Threads: the calling thread, in its arena's slot.
+#pragma once
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/thread/steal_backoff.hpp"
+
+namespace homing::scheduler {
+
+enum class patience : bool { none, some };  ///< whether mail for threads that are only expected is left for them
+
+/// A task of the own deque (rule 3), or null.
+[[nodiscard]] task* take_own(thread_state& t, isolation_tag isolation);
+
+/// What a look found.
+struct found_task {
+  task* what = nullptr;
+  task_queue* from = nullptr;  ///< the shared queue in which it lay; null: it lay elsewhere
+
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+/// How far one round of a search goes.
+struct search_round {
+  search_scope scope;                  ///< what the thread may take
+  victims steals_from = victims::any;  ///< of those whom it may steal from
+  patience with_mail = patience::none;
+};
+
+/// A critical task that the thread may take.
+[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope) noexcept;
+
+/// A task from mailboxes, shared queues, or another thread's deque, or none after one look everywhere.
+[[nodiscard]] found_task find_task(thread_state& t, const search_round& how) noexcept;
+
+/// Puts a task into the own deque, or to the overflowed ones where that has no room and there is no memory for more.
+inline void keep(thread_state& t, task& work, std::uint64_t tag) {
+  if (__builtin_expect(!t.slot->tasks.try_push(as_item(work), tag), false)) {
+    t.in->overflow(work);
+  }
+}
+
+/// Puts what the thread has just found elsewhere where others find it: it must leave. [A12] False if there is no memory
+/// for that: the thread must run it.
+[[nodiscard]] bool put_back(thread_state& t, const found_task& found) noexcept;
+
+/// Makes room for one more task in the own deque; false if there is no memory for that.
+[[nodiscard]] bool has_room(thread_state& t) noexcept;
+
+}  // namespace homing::scheduler

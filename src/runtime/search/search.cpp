@@ -1,0 +1,20 @@
+#include "runtime/search/search.hpp"
+
+namespace homing::scheduler {
+
+void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
+  arena& a = *t.in;
+  if (const auto victim = t.backoff.victim_to_judge()) {
+    std::optional<std::int64_t> dry_ns;
+    if (*victim < a.slot_count()) {  // else it was in another arena: a hint is lost
+      dry_ns = a.slot(*victim).search_began_ns.load(sync::relaxed);
+    }
+    t.backoff.judge(now_ns, dry_ns, a.searching.several(t.domain));
+  }
+  if (a.settings().has_l3_groups) {
+    t.l3_group = l3_group_of_this_thread(a.settings(), t.domain);
+    t.slot->l3_group.store(t.l3_group, sync::relaxed);
+  }
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,92 @@
+/// A thread's search for its next task: it looks everywhere, and rests as its waiter does, until it finds one or has
+/// what it waits for.
+///
+/// Threads:   the calling thread; a search that rests on a coroutine may go on with another.
+/// Protocols: docs/protocols/sleep.md [S3], [S13], [S15].
+#pragma once
+
+#include <utility>
+
+#include "platform/clock.hpp"
+#include "runtime/search/find_task.hpp"
+#include "runtime/search/search_pace.hpp"
+#include "runtime/search/waiters.hpp"
+#include "runtime/stack/stay.hpp"
+#include "runtime/thread/dispatcher.hpp"
+#include "runtime/thread/thread_domain.hpp"
+
+namespace homing::scheduler {
+
+/// Whether the thread is counted as searching already: its waker did so.
+enum class search_mark : bool { none, held };
+
+/// [S13] Whether somebody has called this stack for work that it has not looked for yet.
+enum class call_duty : bool { none, owed };
+
+inline void hand_call_on(const thread_state& t, call_duty& duty) noexcept {
+  if (__builtin_expect(std::exchange(duty, call_duty::none) == call_duty::owed, false)) {
+    t.in->call_for_work_left(t.domain);
+  }
+}
+
+/// The last steal is judged by what came of it, and the thread's place on the machine is looked up anew.
+void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
+
+/// One look everywhere. A critical task that is found forbids others on its stack: they do not nest.
+[[nodiscard]] inline found_task look_once(dispatcher& d, const search_scope& scope, const search_pace& pace) noexcept {
+  thread_state& t = *d.thread;
+  if (const found_task urgent = take_critical(t, scope)) {
+    d.critical_allowed = false;
+    return urgent;
+  }
+  return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left()});
+}
+
+/// Looks everywhere until there is a task, or the waiter has what it waits for; none then.
+template <waiter Waiter>
+task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope, call_duty& duty) {
+  search_pace pace;
+  for (;;) {
+    if (const found_task found = look_once(d, scope, pace)) {
+      return waiter.may_take(*d.thread, *found.what) || !put_back(*d.thread, found) ? found.what : nullptr;
+    }
+    if (!waiter.keep_going(*d.thread)) {
+      return nullptr;
+    }
+    if (pace.pause(budget_in(*d.thread->in))) {
+      continue;
+    }
+    if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {
+      continue;  // nobody rests before a look everywhere
+    }
+    const rest_result how = waiter.rest(*d.thread, scope);
+    // Who is not called, or not for nothing, has looked everywhere itself.
+    duty = how == rest_result::called ? call_duty::owed : call_duty::none;
+    if (how == rest_result::leave || !waiter.keep_going(*d.thread)) {
+      return nullptr;
+    }
+    pace.reset();
+  }
+}
+
+/// The same, counted as searching meanwhile if pushers may rely on the thread.
+template <waiter Waiter>
+task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
+  const bool begins = scope.is_counted() && mark == search_mark::none;
+  begin_looking(*d.thread, begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns());
+  task* const found = look_until_found(d, waiter, scope, duty);
+  thread_state& t = *d.thread;  // may be another than before
+  if (__builtin_expect(t.is_absent, false)) {
+    step_back(t);
+  }
+  if (scope.is_counted()) {
+    t.in->search().stop_searching(t, scope);  // whoever relied on this search: look on its behalf
+  }
+  hand_call_on(t, duty);
+  if (found != nullptr) {
+    notify_entry(t);
+  }
+  return found;
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,154 @@
+/// Waiters: what a dispatch loop goes on for, and what its thread does when there is nothing to run.
+///
+/// A loop asks its waiter after each task, and runs until the waiter has what it waits for. Four kinds wait for a wait
+/// context; for the manager's order to leave; for the base stack of a coroutine's thread; for an arena to be empty.
+///
+/// Threads:   the one that runs the loop; a loop on a coroutine may go on with another.
+/// Protocols: docs/protocols/sleep.md [S1], [S5], [S6], [S13], suspend.md [U5].
+#pragma once
+
+#include <concepts>
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/stack/stack_switching.hpp"
+#include "runtime/stack/stay.hpp"
+#include "runtime/thread/dispatcher.hpp"
+#include "runtime/thread/thread_state.hpp"
+#include "runtime/thread/wait_table.hpp"
+
+namespace homing::scheduler {
+
+enum class rest_result : std::uint8_t {
+  look_again,
+  called,  ///< the same, on behalf of whoever has called: the call is handed on if there is no use for it [S13]
+  leave    ///< the loop ends
+};
+
+template <typename W>
+concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_state& mine, const task& found,
+                          const search_scope& scope) {
+  /// Whether a resume task ends the loop, and is its result; else the loop goes on with that stack.
+  { W::takes_resume_as_end } -> std::convertible_to<bool>;
+  /// The context that a nested wait on a coroutine waits for; null: none.
+  { asked.wait() } -> std::same_as<wait_context*>;
+  /// False once it has what it waits for.
+  { asked.keep_going(t) } -> std::same_as<bool>;
+  /// False if the thread must leave what it has just found to others.
+  { asked.may_take(t, found) } -> std::same_as<bool>;
+  /// Nothing was found for as long as a thread looks.
+  { w.rest(mine, scope) } -> std::same_as<rest_result>;
+};
+
+/// Asleep in the arena until a waker, or `ready()`, says otherwise. A counted thread stops searching, and searches
+/// again.
+template <typename Ready>
+rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& ready) {
+  arena& a = *t.in;
+  sleeper me(t, scope);
+  a.asleep().add(me);  // [S1] announced ...
+  if (scope.is_counted()) {
+    a.search().stop_to_sleep(t, scope);
+  }
+  const bool left_more = step_aside(t, scope.isolation == no_isolation ? rest_place::slot : rest_place::elsewhere);
+  sync::heavy_fence();  // ... before the last look
+  if (__builtin_expect(left_more, false)) {
+    call_for_slots_left(t);
+  }
+  if (!ready() && !a.has_work(scope, t.domain)) {
+    a.supplier().park(t.parker);  // [S5]
+  }
+  const bool called = a.asleep().remove(me);
+  if (!scope.is_counted()) {
+    return called ? rest_result::called : rest_result::look_again;
+  }
+  if (called) {
+    searchers::adopt(t);
+  } else {
+    a.search().enter(t, scope);
+  }
+  return rest_result::look_again;
+}
+
+/// Waits for a wait context, on any stack and at any depth.
+class context_waiter {
+ public:
+  explicit context_waiter(wait_context& wait) noexcept : wait_(wait) {}
+
+  static constexpr bool takes_resume_as_end = false;
+
+  [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
+  [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+
+  rest_result rest(thread_state& t, const search_scope& scope) {
+    if (base_is_recalled(t)) {
+      return leave_stack(t, scope);
+    }
+    wait_table::entry entry;
+    entry.address = reinterpret_cast<std::uintptr_t>(&wait_);
+    entry.thread = &t;
+    waiting_threads.add(entry);
+    const rest_result how = sleep_in_arena(t, scope, [&] { return !keep_going(t) || base_is_recalled(t); });
+    waiting_threads.remove(entry);
+    return how;
+  }
+
+ private:
+  rest_result leave_stack(thread_state& t, const search_scope& scope) {
+    if (scope.is_counted()) {
+      t.in->search().stop_to_sleep(t, scope);
+    }
+    if (t.is_absent) {
+      step_back(t);  // the stack is left, not the thread
+    }
+    dispatcher& d = *t.running;
+    const leave_result how = yield_until_empty(t, wait_, scope);
+    thread_state& now = *d.thread;  // may be another
+    if (scope.is_counted()) {
+      now.in->search().enter(now, scope);
+    }
+    return how == leave_result::called ? rest_result::called : rest_result::look_again;
+  }
+
+  wait_context& wait_;
+};
+
+/// A worker's outermost loop: as long as there is work and the manager lets it stay.
+class worker_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = false;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !t.in->worker_should_leave(t); }
+  // Whoever lowers a limit and then spawns finds it kept: taking the task acquires the new allotment.
+  [[nodiscard]] static bool may_take(const thread_state& t, const task& found) noexcept {
+    return keep_going(t) || task_access::is_resume(found);
+  }
+  static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
+};
+
+/// The outermost loop on a coroutine: until the base stack of its thread may go on.
+class coroutine_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = true;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+  static rest_result rest(thread_state& t, const search_scope& scope) {
+    return sleep_in_arena(t, scope, [&] { return base_is_recalled(t); });
+  }
+};
+
+/// A visitor who helps until the arena is empty.
+class empty_waiter {
+ public:
+  static constexpr bool takes_resume_as_end = false;
+  [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
+  [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
+  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+  static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
+};
+
+static_assert(waiter<context_waiter> && waiter<worker_waiter> && waiter<coroutine_waiter> && waiter<empty_waiter>);
+
+}  // namespace homing::scheduler

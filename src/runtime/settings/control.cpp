@@ -1,0 +1,97 @@
+#include "runtime/settings/control.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "runtime/settings/control_access.hpp"
+#include "sync/atomic.hpp"
+#include "topology/machine.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+using tbb::detail::d1::global_control;
+
+constexpr std::size_t parameter_count = global_control::parameter_max;
+constexpr std::size_t default_stack_bytes = std::size_t{4} << 20U;
+
+struct parameter_state {
+  std::vector<global_control*> live;
+  sync::atomic<std::size_t> active{0};  ///< meaningful while `live` is not empty
+  sync::atomic<bool> is_set{false};
+};
+
+std::mutex controls_lock;
+std::array<parameter_state, parameter_count> parameters;
+sync::atomic<unsigned> usable_now{0};  ///< 0: as the machine was when the process began
+
+bool smaller_wins(std::size_t parameter) noexcept { return parameter == global_control::max_allowed_parallelism; }
+
+std::size_t default_of(std::size_t parameter) {
+  switch (parameter) {
+    case global_control::max_allowed_parallelism:
+      // relaxed: one number; whoever has to obey it now is told.
+      if (const unsigned now = usable_now.load(sync::relaxed)) {
+        return now;
+      }
+      return topology::process_machine().default_concurrency();
+    case global_control::thread_stack_size:
+      return default_stack_bytes;
+    default:
+      return 0;
+  }
+}
+
+/// Under the lock, after a control came or went.
+void settle(std::size_t parameter) {
+  parameter_state& p = parameters[parameter];
+  if (!p.live.empty()) {
+    std::size_t best = control_access::value(*p.live.front());
+    for (const global_control* c : p.live) {
+      const std::size_t v = control_access::value(*c);
+      best = smaller_wins(parameter) ? std::min(best, v) : std::max(best, v);
+    }
+    p.active.store(best, sync::relaxed);
+  }
+  p.is_set.store(!p.live.empty(), sync::release);
+}
+
+std::size_t active_value(std::size_t parameter) {
+  const parameter_state& p = parameters[parameter];
+  return p.is_set.load(sync::acquire) ? p.active.load(sync::relaxed) : default_of(parameter);
+}
+
+}  // namespace
+
+std::size_t control_active_value(std::size_t parameter) { return active_value(parameter); }
+
+void list_control(global_control& c) {
+  const std::lock_guard hold(controls_lock);
+  parameters[control_access::parameter(c)].live.push_back(&c);
+  settle(control_access::parameter(c));
+}
+
+void unlist_control(global_control& c) {
+  const std::lock_guard hold(controls_lock);
+  std::erase(parameters[control_access::parameter(c)].live, &c);
+  settle(control_access::parameter(c));
+}
+
+void set_default_parallelism(unsigned threads) noexcept { usable_now.store(threads, sync::relaxed); }
+
+std::size_t live_controls(std::size_t parameter) {
+  const std::lock_guard hold(controls_lock);
+  return parameters[parameter].live.size();
+}
+
+bool terminate_on_exception() noexcept { return active_value(global_control::terminate_on_exception) != 0; }
+std::size_t thread_stack_size() noexcept { return active_value(global_control::thread_stack_size); }
+bool fast_leave_everywhere() noexcept { return active_value(global_control::leave_policy) != 0; }
+std::size_t max_allowed_parallelism() noexcept { return active_value(global_control::max_allowed_parallelism); }
+
+void lock_controls_for_fork() noexcept { controls_lock.lock(); }
+void unlock_controls_after_fork() noexcept { controls_lock.unlock(); }
+
+}  // namespace homing::scheduler

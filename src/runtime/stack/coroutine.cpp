@@ -1,0 +1,56 @@
+#include "runtime/stack/coroutine.hpp"
+
+#include <memory>
+
+#include "runtime/stack/suspend_point.hpp"
+#include "sync/spin_lock.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+constexpr unsigned cached_max = 64;
+
+sync::spin_lock cache_lock;
+coroutine* cache = nullptr;
+unsigned cached = 0;
+
+}  // namespace
+
+coroutine& coroutine::acquire(std::size_t stack_bytes, void (*entry)(void*)) {
+  {
+    const sync::scoped_spin_lock hold(cache_lock);
+    for (coroutine** link = &cache; *link != nullptr; link = &(*link)->next_cached) {
+      coroutine* c = *link;
+      if (c->memory.size() >= stack_bytes) {
+        *link = c->next_cached;
+        --cached;
+        return *c;
+      }
+    }
+  }
+  auto fresh = std::make_unique<coroutine>();
+  fresh->memory = platform::stack_memory(stack_bytes);
+  coroutine& c = *fresh.release();
+  c.disp.stack_reserve = reinterpret_cast<std::uintptr_t>(c.memory.base()) + c.memory.size() / 2;
+  point_of(c.disp, &c).stack.prepare(c.memory, entry, &c);
+  return c;
+}
+
+void coroutine::give_back(coroutine& c) noexcept {
+  {
+    const sync::scoped_spin_lock hold(cache_lock);
+    if (cached < cached_max) {
+      c.next_cached = cache;
+      cache = &c;
+      ++cached;
+      return;
+    }
+  }
+  drop_suspend_point(c.disp);
+  delete &c;
+}
+
+void coroutine::lock_cache_for_fork() noexcept { cache_lock.lock(); }
+void coroutine::unlock_cache_after_fork() noexcept { cache_lock.unlock(); }
+
+}  // namespace homing::scheduler

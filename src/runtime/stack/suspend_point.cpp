@@ -1,0 +1,47 @@
+#include "runtime/stack/suspend_point.hpp"
+
+#include "runtime/arena/arena.hpp"
+
+namespace homing::scheduler {
+
+void suspend_point::resume() noexcept {
+  if (owner == nullptr) {
+    thread_state* const whose = disp->thread;
+    // [U3] seq_cst: recalled before the token; the owner looks at recalled after it has announced its sleep.
+    recalled.store(true, sync::seq_cst);
+    whose->parker.unpark();
+    return;
+  }
+  arena& a = *in;
+  a.add_reference();  // [U4] the stack may run to its end, and its arena with it, before the push returns
+  a.submit_resume(*this);
+  a.drop_reference();
+}
+
+suspend_point& point_of(dispatcher& d, coroutine* owner) noexcept {
+  static_assert(sizeof(suspend_point) <= dispatcher::point_bytes && alignof(suspend_point) <= 64);
+  if (d.point == nullptr) {
+    d.point = new (static_cast<void*>(d.point_storage)) suspend_point(d, owner);
+  }
+  return *d.point;
+}
+
+suspend_point& base_point(thread_state& t) noexcept { return point_of(*t.slot->base); }
+
+void drop_suspend_point(dispatcher& d) noexcept {
+  if (d.point != nullptr) {
+    d.point->~suspend_point();
+    d.point = nullptr;
+  }
+}
+
+bool base_is_recalled(const thread_state& t) noexcept {
+  if (t.running == t.slot->base) {
+    return false;
+  }
+  const suspend_point* base = t.slot->base->point;
+  // acquire: what the resumer did before [U3].
+  return base != nullptr && base->recalled.load(sync::acquire);
+}
+
+}  // namespace homing::scheduler

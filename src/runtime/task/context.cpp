@@ -1,0 +1,306 @@
+#include "runtime/task/context.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "runtime/settings/control.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+
+using tbb::detail::r1::context_list;
+
+/// One at a time locks all lists; and no list is added meanwhile.
+std::mutex propagation;
+
+sync::atomic<context_list*> all_lists{nullptr};
+
+template <typename Call>
+void for_each_list(Call&& call) {
+  // acquire: a whole list, from make_context_list().
+  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
+    call(*list);
+  }
+}
+
+/// One heavy fence for all. Under `propagation`.
+void lock_all_lists() noexcept {
+  bool some_were_their_owners = false;
+  for_each_list([&](context_list& list) { some_were_their_owners |= list.lock.begin_lock_as_other(); });
+  if (some_were_their_owners) {
+    sync::heavy_fence();
+  }
+  for_each_list([](context_list& list) { list.lock.end_lock_as_other(); });
+}
+
+void unlock_all_lists() noexcept {
+  for_each_list([](context_list& list) { list.lock.unlock_as_other(); });
+}
+
+// A context has one word for its exception. An exception_ptr is one pointer, so it is kept there itself: nothing needs
+// memory while an exception is under way.
+using tbb::detail::r1::tbb_exception_ptr;
+static_assert(sizeof(std::exception_ptr) == sizeof(tbb_exception_ptr*));
+
+/// The word owns what `held` did.
+tbb_exception_ptr* to_word(std::exception_ptr&& held) noexcept {
+  alignas(std::exception_ptr) std::byte bytes[sizeof(std::exception_ptr)];
+  new (bytes) std::exception_ptr(std::move(held));  // never destroyed: its reference goes on in the word
+  tbb_exception_ptr* word = nullptr;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+std::exception_ptr from_word(tbb_exception_ptr* word) noexcept {
+  alignas(std::exception_ptr) std::byte bytes[sizeof(std::exception_ptr)];
+  new (bytes) std::exception_ptr;
+  std::memcpy(bytes, &word, sizeof word);
+  auto* held = std::launder(reinterpret_cast<std::exception_ptr*>(bytes));
+  std::exception_ptr taken(std::move(*held));
+  held->~exception_ptr();
+  return taken;
+}
+
+/// [C6] Whoever gets the word by this exchange has the exception, and nobody else. acquire: what its thrower wrote.
+std::exception_ptr take_exception(sync::atomic<tbb_exception_ptr*>& place) noexcept {
+  return from_word(place.exchange(nullptr, sync::acquire));
+}
+
+}  // namespace
+
+namespace tbb::detail::r1 {
+
+void task_group_context_impl::initialize(context& ctx) noexcept {
+  ctx.my_cpu_ctl_env = 0;
+  ctx.my_cancellation_requested.store(0, sync::relaxed);
+  ctx.my_may_have_children.store(0, sync::relaxed);
+  ctx.my_parent = nullptr;
+  ctx.my_context_list = nullptr;
+  ctx.my_node.my_next_node = nullptr;
+  ctx.my_node.my_prev_node = nullptr;
+  ctx.my_exception.store(nullptr, sync::relaxed);
+  ctx.my_itt_caller = nullptr;
+  if (ctx.my_traits.fp_settings) {
+    capture_fp(ctx);
+  }
+  // release: a context is often handed to other threads without more ado.
+  ctx.my_state.store(context::state::created, sync::release);
+}
+
+void task_group_context_impl::unlink(context& ctx) noexcept {
+  context_list& list = *ctx.my_context_list;
+  // [C4] No walk is looking at this context, nor at its parents.
+  const sync::scoped_owner_lock hold(list.lock, homing::scheduler::contexts_of_this_thread == &list);
+  const auto& node = ctx.my_node;
+  if (node.my_prev_node != nullptr) {
+    node.my_prev_node->my_next_node = node.my_next_node;
+  } else {
+    list.first = node.my_next_node;
+  }
+  if (node.my_next_node != nullptr) {
+    node.my_next_node->my_prev_node = node.my_prev_node;
+  }
+}
+
+void task_group_context_impl::destroy(context& ctx) noexcept {
+  if (ctx.my_context_list != nullptr) {
+    unlink(ctx);
+  }
+  if (has_exception(ctx)) {
+    static_cast<void>(take_exception(ctx.my_exception));
+  }
+  ctx.my_state.store(context::state::dead, sync::relaxed);
+}
+
+void task_group_context_impl::reset(context& ctx) noexcept {
+  // [C7] Each of several waiters resets after it has looked for an exception: one that is here now came later.
+  if (!ctx.my_traits.concurrent_wait && has_exception(ctx)) {
+    static_cast<void>(take_exception(ctx.my_exception));
+  }
+  if (ctx.my_cancellation_requested.load(sync::relaxed) != 0) {
+    ctx.my_cancellation_requested.store(0, sync::relaxed);
+  }
+}
+
+void task_group_context_impl::capture_fp(context& ctx) noexcept {
+  ctx.my_traits.fp_settings = true;
+  ctx.my_cpu_ctl_env = homing::platform::fp_settings::of_this_thread().word();
+}
+
+void task_group_context_impl::bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept {
+  // A fork holds all lists' locks: its child never finds a context between two states.
+  mine.lock.lock_as_owner();
+  auto expected = context::state::created;
+  // acquire: what initialize() wrote. The winner binds, others wait for its release.
+  const bool is_first =
+      ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire);
+  if (is_first) {
+    bind_first(ctx, parent, fallback, mine);
+  }
+  mine.lock.unlock_as_owner();
+  while (!is_first && !is_bound_or_isolated(ctx)) {
+    sync::cpu_relax();
+  }
+}
+
+/// Under the lock of `mine`, in the state `locked`.
+void task_group_context_impl::bind_first(context& ctx, context* parent, context& fallback,
+                                         context_list& mine) noexcept {
+  // [C5] An arena's own context may die before a context that an enqueued task uses first: it is nobody's parent.
+  if (parent == nullptr || parent == &fallback || !ctx.my_traits.bound) {
+    if (!ctx.my_traits.fp_settings) {
+      ctx.my_cpu_ctl_env = fallback.my_cpu_ctl_env;
+    }
+    ctx.my_state.store(context::state::isolated, sync::release);
+    return;
+  }
+  ctx.my_parent = parent;
+  if (!ctx.my_traits.fp_settings) {
+    ctx.my_cpu_ctl_env = parent->my_cpu_ctl_env;
+  }
+  // [C1] The parent has children before this one reads whether it is cancelled; partner C3. seq_cst, the look too: it
+  // may be another binder's mark that is found.
+  if (parent->my_may_have_children.load(sync::seq_cst) != context::may_have_children) {
+    parent->my_may_have_children.store(context::may_have_children, sync::seq_cst);
+  }
+  link_first(ctx, mine);
+  // [C2] Listed and looked under one lock: a walk comes before both, and its marks are seen, or after both. 1 or
+  // nothing: the context itself may have been cancelled before its first use.
+  if (parent->my_cancellation_requested.load(sync::seq_cst) != 0) {
+    ctx.my_cancellation_requested.store(1, sync::relaxed);
+  }
+  ctx.my_state.store(context::state::bound, sync::release);
+}
+
+void task_group_context_impl::link_first(context& ctx, context_list& list) noexcept {
+  ctx.my_context_list = &list;
+  ctx.my_node.my_prev_node = nullptr;
+  ctx.my_node.my_next_node = list.first;
+  if (list.first != nullptr) {
+    list.first->my_prev_node = &ctx.my_node;
+  }
+  list.first = &ctx.my_node;
+}
+
+bool task_group_context_impl::cancel(context& ctx) noexcept {
+  // [C3] seq_cst: the mark before the look for children; partner C1 (children, then the parent's mark).
+  if (ctx.my_cancellation_requested.load(sync::relaxed) != 0 ||
+      ctx.my_cancellation_requested.exchange(1, sync::seq_cst) != 0) {
+    return false;
+  }
+  if (ctx.my_may_have_children.load(sync::seq_cst) == context::may_have_children) {
+    propagate(ctx);
+  }
+  return true;
+}
+
+task_group_context_impl::context& task_group_context_impl::of_node(d1::intrusive_list_node& node) noexcept {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+  return *reinterpret_cast<context*>(reinterpret_cast<char*>(&node) - offsetof(context, my_node));
+#pragma GCC diagnostic pop
+}
+
+void task_group_context_impl::mark_descendants(const context& source, context_list& list) noexcept {
+  for (auto* node = list.first; node != nullptr; node = node->my_next_node) {
+    context& start = of_node(*node);
+    // [C5] A listed context's ancestors live: a parent outlives its children, and destroy() takes this lock.
+    for (const context* a = start.my_parent; a != nullptr; a = a->my_parent) {
+      if (a == &source) {
+        for (context* c = &start; c != &source; c = c->my_parent) {
+          c->my_cancellation_requested.store(1, sync::relaxed);
+        }
+        break;
+      }
+    }
+  }
+}
+
+void task_group_context_impl::propagate(context& source) noexcept {
+  const std::lock_guard one_at_a_time(propagation);
+  lock_all_lists();
+  for_each_list([&](context_list& list) { mark_descendants(source, list); });
+  unlock_all_lists();
+}
+
+void task_group_context_impl::capture_exception(context& ctx) noexcept {
+  if (homing::scheduler::terminate_on_exception()) {
+    std::terminate();
+  }
+  // [C6] The first exception is kept, also after a cancellation. release: a waiter that sees the word sees the
+  // exception.
+  tbb_exception_ptr* none = nullptr;
+  tbb_exception_ptr* mine = to_word(std::current_exception());
+  if (!ctx.my_exception.compare_exchange_strong(none, mine, sync::release, sync::relaxed)) {
+    static_cast<void>(from_word(mine));
+  }
+  static_cast<void>(cancel(ctx));
+}
+
+void task_group_context_impl::rethrow(context& ctx) {
+  if (std::exception_ptr taken = take_exception(ctx.my_exception)) {
+    std::rethrow_exception(std::move(taken));
+  }
+}
+
+void task_group_context_impl::keep_after_fork(const context* current, context_list* mine) noexcept {
+  for (auto* list = all_lists.load(sync::relaxed); list != nullptr; list = list->next_list) {
+    d1::intrusive_list_node* next = nullptr;
+    for (auto* node = list == mine ? nullptr : list->first; node != nullptr; node = next) {
+      next = node->my_next_node;
+      context& ctx = of_node(*node);
+      ctx.my_context_list = nullptr;
+      node->my_next_node = node->my_prev_node = nullptr;
+      for (const context* c = current; c != nullptr && mine != nullptr; c = c->my_parent) {
+        if (c == &ctx) {
+          link_first(ctx, *mine);
+          break;
+        }
+      }
+    }
+    if (list != mine) {
+      list->first = nullptr;
+    }
+  }
+}
+
+}  // namespace tbb::detail::r1
+
+namespace homing::scheduler {
+
+constinit thread_local const context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+context_list& make_context_list() {
+  auto* list = new context_list;
+  const std::lock_guard no_walk(propagation);  // [C3]
+  list->next_list = all_lists.load(sync::relaxed);
+  // release: publishes the list to propagate()'s acquire.
+  while (!all_lists.compare_exchange_weak(list->next_list, list, sync::release, sync::relaxed)) {
+  }
+  return *list;
+}
+
+void lock_contexts_for_fork() noexcept {
+  propagation.lock();
+  lock_all_lists();
+}
+
+void unlock_contexts_after_fork() noexcept {
+  unlock_all_lists();
+  propagation.unlock();
+}
+
+void unlock_contexts_in_child(const tbb::detail::d1::task_group_context* current, context_list* mine) noexcept {
+  context_access::keep_after_fork(current, mine);
+  unlock_contexts_after_fork();
+  if (mine != nullptr) {
+    mine->next_list = nullptr;
+  }
+  all_lists.store(mine, sync::relaxed);
+}
+
+}  // namespace homing::scheduler

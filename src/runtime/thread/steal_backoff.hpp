@@ -1,0 +1,119 @@
+/// How soon a thread steals again, by what its last steals won and cost.
+///
+/// A thief whose steal won less time than it cost has only carried its victim's tasks to another cache, and will soon
+/// lose them to a thief in turn. So it backs off: with each such steal it looks one round longer before it steals
+/// again, and longest before it takes the only task of a deque. A chain of small tasks stays where it is, then. Where
+/// others search too, nobody misses the steal, and it must win more. Where lines travel slowly between CPUs, a steal
+/// must win more, too: both floors are multiples of a steal's cost where it was cheap.
+///
+/// Threads: its thread's own.
+/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads
+/// than CPUs).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "runtime/task/task_access.hpp"
+
+namespace homing::scheduler {
+
+/// From which deques a thread steals in a round of its search.
+enum class victims : std::uint8_t { none, with_several_tasks, any };
+
+class steal_backoff {
+ public:
+  // ---- what happened
+
+  /// A steal is tried at that time. The clock costs a fifth of a steal: asked for one in four.
+  [[nodiscard]] bool times_next_steal() const noexcept { return cost_.is_due(); }
+  /// It succeeded: from `victim`, at that time. `began_ns`: if it was timed.
+  void has_stolen(slot_id victim, std::int64_t began_ns, std::int64_t now_ns) noexcept {
+    victim_ = victim;
+    stole_at_ns_ = now_ns;
+    cost_.add(began_ns, now_ns);
+  }
+  /// The stolen task knows that it would have been done as fast where it was.
+  void regret() noexcept {
+    if (stole_at_ns_ != 0) {
+      back_off();
+      stole_at_ns_ = 0;
+    }
+  }
+  /// Whom the last steal took from, if it was not judged yet.
+  [[nodiscard]] std::optional<slot_id> victim_to_judge() const noexcept {
+    return stole_at_ns_ != 0 ? std::optional(victim_) : std::nullopt;
+  }
+  /// The thread is out of work: what did the last steal win? The time since it, less what its victim could not have
+  /// worked in it: that ran dry at `victim_dry_ns` last, if that is known.
+  void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, bool others_search) noexcept {
+    constexpr std::int64_t pays_alone_ns = 150;
+    constexpr std::int64_t pays_alone_costs = 2;
+    constexpr std::int64_t pays_ns = 1200;
+    constexpr std::int64_t pays_costs = 12;
+    std::int64_t until_ns = now_ns;
+    if (victim_dry_ns && *victim_dry_ns > stole_at_ns_) {
+      until_ns = std::min(until_ns, *victim_dry_ns);
+    }
+    const std::int64_t cost = cost_.typical_ns();
+    const std::int64_t pays =
+        others_search ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
+    if (until_ns - stole_at_ns_ < pays) {
+      back_off();
+    } else {
+      rounds_ = 0;
+    }
+    stole_at_ns_ = 0;
+  }
+
+  // ---- what follows
+
+  /// In that round of a search. A look at a deque costs its owner, too, since its next push must fetch the line back:
+  /// who has backed off far looks less often, too.
+  [[nodiscard]] victims in_round(unsigned round) const noexcept {
+    constexpr unsigned none_rounds = 4;
+    constexpr unsigned far = 8;
+    const unsigned rounds_a_look = rounds_ / 2;
+    if (round >= rounds_) {
+      return victims::any;
+    }
+    if (round < none_rounds || (rounds_ > far && round % rounds_a_look != 0)) {
+      return victims::none;
+    }
+    return victims::with_several_tasks;
+  }
+  /// Before a rest after so many rounds: no longer backs off. True if it did until now, and has not looked everywhere.
+  [[nodiscard]] bool ends_at_rest(unsigned rounds) noexcept { return std::exchange(rounds_, 0) > rounds; }
+
+ private:
+  /// What a steal costs of late: lines travel between CPUs several times slower at one time than at another.
+  class smoothed_cost {
+   public:
+    [[nodiscard]] bool is_due() const noexcept { return count_ % 4 == 0; }
+    void add(std::int64_t began_ns, std::int64_t ended_ns) noexcept {
+      if (is_due()) {
+        constexpr std::int64_t outlier_ns = 2000;  // the thread was off its CPU
+        sum_ns_ += std::min(ended_ns - began_ns, outlier_ns) - sum_ns_ / window;
+      }
+      ++count_;
+    }
+    [[nodiscard]] std::int64_t typical_ns() const noexcept { return sum_ns_ / window; }
+
+   private:
+    static constexpr std::int64_t window = 16;
+    std::int64_t sum_ns_ = 0;
+    unsigned count_ = 0;
+  };
+
+  static constexpr unsigned rounds_max = 27;
+  void back_off() noexcept { rounds_ = std::min(rounds_ + 1, rounds_max); }
+
+  std::int64_t stole_at_ns_ = 0;  ///< when its last stolen task began; 0: that steal has been judged
+  slot_id victim_ = no_slot;      ///< of that steal
+  unsigned rounds_ = 0;           ///< of a search, before it steals as it likes
+  smoothed_cost cost_;
+};
+
+}  // namespace homing::scheduler

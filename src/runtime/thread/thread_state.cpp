@@ -1,0 +1,144 @@
+#include "runtime/thread/thread_state.hpp"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+
+#include "runtime/settings/control.hpp"
+#include "topology/machine.hpp"
+
+namespace homing::scheduler {
+
+constinit thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+std::mutex records_lock;
+sync::atomic<thread_state*> newest_record{nullptr};
+thread_state* free_records = nullptr;
+
+/// Half of the stack below the present depth stays in reserve for what is begun above that line.
+std::uintptr_t reserve_of_this_stack() noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  std::size_t below = thread_stack_size();
+  if (getpid() == gettid()) {
+    // The first thread's stack grows; asking pthreads for it would read all of /proc/self/maps.
+    rlimit limit{};
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+      below = limit.rlim_cur;
+    }
+  } else {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      void* lowest = nullptr;
+      std::size_t size = 0;
+      pthread_attr_getstack(&attributes, &lowest, &size);
+      pthread_attr_destroy(&attributes);
+      below = here - reinterpret_cast<std::uintptr_t>(lowest);
+    }
+  }
+  return here - below / 2;
+}
+
+void at_thread_end(void*) { leave_this_thread(); }
+
+pthread_key_t end_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t k{};
+    if (const int error = pthread_key_create(&k, &at_thread_end)) {
+      throw std::system_error(error, std::generic_category(), "homing: no key to learn of the end of threads");
+    }
+    return k;
+  }();
+  return key;
+}
+
+/// One that nobody has; only what cannot throw may come after it.
+thread_state& take_record() {
+  const std::lock_guard hold(records_lock);
+  thread_state* t = free_records;
+  if (t != nullptr) {
+    free_records = t->next_free;
+    return *t;
+  }
+  auto fresh = std::make_unique<thread_state>();
+  fresh->contexts = &make_context_list();
+  t = fresh.release();
+  t->next_record = newest_record.load(sync::relaxed);
+  // release: a reader of the list sees a whole record.
+  newest_record.store(t, sync::release);
+  return *t;
+}
+
+}  // namespace
+
+thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
+  // What may throw comes first: a thread for which there was no memory leaves nothing behind, and may try again.
+  struct pool_release {
+    void operator()(memory::object_pool* pool) const noexcept { memory::object_pool::release(*pool); }
+  };
+  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(domain));
+  if (pthread_setspecific(end_key(), pool.get()) != 0) {  // any value: at_thread_end() asks the thread itself
+    throw std::bad_alloc();
+  }
+  thread_state* const t = &take_record();
+  t->kind = kind;
+  t->domain_is_fixed = kind == thread_kind::worker;
+  if (t->domain != domain) {  // a record's first domain is 0, and a machine that is read only now has had no tasks
+    t->move_to_domain(domain, static_cast<unsigned>(topology::process_machine().domains().size()));
+  }
+  t->trace = observe::make_trace_buffer(t->counters);
+  t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
+  t->pool = pool.release();
+  t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
+  t->stack_reserve = reserve_of_this_stack();
+  contexts_of_this_thread = t->contexts;
+  this_thread_or_null = t;
+  return *t;
+}
+
+void leave_this_thread() noexcept {
+  thread_state* t = this_thread_or_null;
+  if (t == nullptr) {
+    return;
+  }
+  if (t->implicit != nullptr) {
+    t->implicit->end(*t);
+  }
+  this_thread_or_null = nullptr;
+  contexts_of_this_thread = nullptr;
+  memory::object_pool::release(*t->pool);
+  t->pool = nullptr;
+  t->running = nullptr;
+  t->in = nullptr;
+  t->slot = nullptr;
+  t->last_arena = nullptr;
+  const std::lock_guard hold(records_lock);
+  t->next_free = free_records;
+  free_records = t;
+}
+
+thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
+
+void lock_records_for_fork() noexcept {
+  static_cast<void>(end_key());  // no thread is in the middle of making it
+  records_lock.lock();
+}
+void unlock_records_after_fork() noexcept { records_lock.unlock(); }
+
+void keep_only_this_record_after_fork() noexcept {
+  thread_state* mine = this_thread_or_null;
+  free_records = nullptr;
+  if (mine != nullptr) {
+    mine->next_record = nullptr;
+  }
+  newest_record.store(mine, sync::relaxed);
+  observe::restart_trace_after_fork(mine == nullptr ? nullptr : mine->trace);
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,134 @@
+/// What the runtime knows about one thread, worker or application's.
+///
+/// Ownership: records are never freed, only reused by later threads, so that a waker may touch one that has just left.
+/// Threads:   all fields belong to the thread itself, but for the parker (anybody may unpark) and the counters.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "memory/small_object_pool.hpp"
+#include "observe/counters.hpp"
+#include "observe/task_homes.hpp"
+#include "observe/trace.hpp"
+#include "runtime/settings/steal_policy.hpp"
+#include "runtime/task/context.hpp"
+#include "runtime/task/search_scope.hpp"
+#include "runtime/task/task_access.hpp"
+#include "runtime/thread/steal_backoff.hpp"
+#include "sync/parker.hpp"
+
+namespace homing::scheduler {
+
+class arena;
+class attachment;
+struct arena_slot;
+struct dispatcher;
+
+struct suspend_point;
+struct thread_state;
+
+/// What a thread has to do for the stack that it has just left: docs/protocols/suspend.md [U2].
+struct after_switch_action {
+  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  kind what = kind::nothing;
+  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
+  void* argument = nullptr;
+  suspend_point* left = nullptr;
+  search_scope scope{};  ///< of a stack that is left in a wait
+};
+
+/// A thread's stay in the arena that it is in without having asked for one.
+class implicit_stay {
+ public:
+  virtual void end(thread_state& t) noexcept = 0;
+
+ protected:
+  ~implicit_stay() = default;
+};
+
+enum class thread_kind : std::uint8_t { application, worker };
+
+struct alignas(sync::cache_line_bytes) thread_state {
+  dispatcher* running = nullptr;  ///< of the stack that this thread runs; null until it has entered an arena
+  arena* in = nullptr;
+  arena_slot* slot = nullptr;
+  slot_id slot_number = no_slot;
+  std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last dispatch
+  std::uint16_t l3_group = 0;  ///< within the domain, when the search for work began
+  thread_kind kind = thread_kind::application;
+  bool is_observed = false;      ///< its tasks are counted: observed_run.hpp
+  bool is_absent = false;        ///< from a slot that it holds [S15]
+  bool domain_is_fixed = false;  ///< a worker's, a pinned master's, dealt on a made-up machine, or the only one
+  memory::object_pool* pool = nullptr;
+  context_list* contexts = nullptr;
+  thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
+  std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
+  std::uint64_t random = 0;    ///< state of the choice among equals
+
+  attachment* stay = nullptr;  ///< the innermost
+  steal_backoff backoff;
+  bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
+  int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
+  std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others
+  after_switch_action after_switch;
+  std::uintptr_t stack_reserve = 0;   ///< of the thread's own stack: dispatcher::stack_reserve
+  implicit_stay* implicit = nullptr;  ///< of an application thread in its implicit arena
+  slot_id last_slot = no_slot;        ///< and the arena below: where a worker was, so that it comes back to its cache
+  const arena* last_arena = nullptr;
+  observe::trace_buffer* trace = nullptr;  ///< null: no trace is made
+
+  alignas(sync::cache_line_bytes) sync::parker parker;
+  observe::counters counters;
+  observe::task_homes homes;
+  sync::atomic<std::uint16_t> domain_for_reports{0};  ///< as `domain`, for other threads
+  thread_state* next_record = nullptr;                ///< all records of the process; written once
+  thread_state* next_free = nullptr;
+
+  /// An application's thread is in another domain now.
+  void move_to_domain(std::uint16_t to, unsigned domain_count) noexcept {
+    if (to != domain) homes.leave_domain(domain, counters.read(observe::event::home), domain_count);
+    domain = to;
+    // relaxed: a report looks at threads that go on, and publishes nothing by it.
+    domain_for_reports.store(to, sync::relaxed);
+  }
+
+  /// A pseudo-random number below `bound` (> 0); xorshift, per thread.
+  std::uint32_t random_below(std::uint32_t bound) noexcept {
+    random ^= random << 13U;
+    random ^= random >> 7U;
+    random ^= random << 17U;
+    return static_cast<std::uint32_t>((random >> 32U) * bound >> 32U);
+  }
+};
+
+/// The calling thread's record, or null before its first call into the runtime. constinit: without it, each use
+/// would first ask whether the variable has an initializer to run.
+extern constinit thread_local thread_state* this_thread_or_null
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/// Makes the record; noinline so that no caller keeps the address of a thread-local variable over a stack switch.
+[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);
+
+/// The calling thread's record, made if need be. It may not be in an arena yet.
+inline thread_state& this_thread() {
+  thread_state* t = this_thread_or_null;
+  if (__builtin_expect(t == nullptr, false)) {
+    return make_this_thread(thread_kind::application, 0);
+  }
+  return *t;
+}
+
+/// Ends the calling thread's registration: at thread exit, and for a worker that goes.
+void leave_this_thread() noexcept;
+
+// Around a fork: the child keeps the calling thread's record only.
+void lock_records_for_fork() noexcept;
+void unlock_records_after_fork() noexcept;
+void keep_only_this_record_after_fork() noexcept;
+
+/// The newest of all records ever made, linked by next_record; counters of ended threads are kept.
+thread_state* all_thread_states() noexcept;
+
+}  // namespace homing::scheduler

@@ -1,0 +1,200 @@
+#include "runtime/workers/allotment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/check.hpp"
+
+namespace homing::scheduler {
+
+void allotment::reserve(std::size_t arenas) { portions_.reserve(arenas); }
+
+void allotment::begin(std::span<const domain_supply> supply, unsigned allottable) noexcept {
+  left_ = std::max(1U, allottable);
+  only_mandatory_ = allottable == 0;
+  unmet_ = false;
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    domain_state& state = domains_[d];
+    // Below 0: the limit fell under the leases. [A13]
+    state.dealt = supply[d].planned - (only_mandatory_ ? 0 : supply[d].leased);
+    state.left = state.dealt;
+    state.spare = spare_places(supply[d]);
+  }
+}
+
+// [A17] One worker fewer than CPUs is dealt, and under a low limit some domains get few; yet an arena of one domain is
+// to be filled by workers alone. They move there, to its CPUs; how many there are in all stays as it is.
+int allotment::spare_places(const domain_supply& supply) noexcept {
+  if (supply.planned == 0) {
+    return 0;  // its arenas get workers of other domains [A12]
+  }
+  const int places = std::max(supply.planned + (supply.has_caller ? 1 : 0), static_cast<int>(supply.cpus));
+  return std::max(0, places - supply.planned - supply.leased);
+}
+
+bool allotment::is_homeless(std::span<const unsigned> cpus) const noexcept {
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    if (cpus[d] != 0 && domains_[d].dealt > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool allotment::gives_mandatory_only(std::span<const unsigned> cpus, bool is_of_one_domain) const noexcept {
+  return only_mandatory_ || (is_of_one_domain && is_homeless(cpus));
+}
+
+void allotment::begin_level() noexcept {
+  portions_.clear();
+  without_ = false;
+}
+
+void allotment::offer(const arena_demand& demand) noexcept {
+  std::fill(demand.share.begin(), demand.share.end(), 0);
+  const bool mandatory_only = gives_mandatory_only(demand.cpus, demand.is_of_one_domain);
+  portion p{.of = demand, .wanted = mandatory_only ? 1 : std::max(demand.workers_max, 1U)};
+  p.is_homeless = is_homeless(demand.cpus);
+  p.is_mandatory = mandatory_only || demand.workers_max == 0;
+  if (!demand.has_more) {
+    keep_workers(p);
+  }
+  if (!mandatory_only || demand.is_mandatory) {
+    give(p, 1);
+  }
+  if (p.given != 0) {
+    portions_.push_back(p);
+  } else {
+    without_ = without_ || !(p.is_homeless && demand.is_of_one_domain);
+  }
+}
+
+allotment::level_result allotment::end_level(bool more) noexcept {
+  without_ = without_ || more;
+  const level_result result{without_ || left_ == 0, without_};
+  share_out();
+  even_out();
+  unmet_ = unmet_ || without_ ||
+           std::any_of(portions_.begin(), portions_.end(), [](const portion& p) { return p.given < p.wanted; });
+  return result;
+}
+
+void allotment::hand_out(portion& p, unsigned domain) noexcept {
+  ++p.of.share[domain];
+  --domains_[domain].left;
+  ++p.given;
+  --left_;
+}
+
+// An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more.
+void allotment::keep_workers(portion& p) noexcept {
+  p.is_trimmed = true;
+  p.wanted = std::min(p.wanted, std::max(1U, p.of.workers));
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    while (p.of.share[d] < p.of.present[d] && p.given < p.wanted && left_ != 0 &&
+           domains_[d].left > -domains_[d].spare) {
+      hand_out(p, d);
+    }
+  }
+}
+
+// Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
+// proportion to its CPUs, among equals from one whose worker is there already, then from the one with most left.
+// (TBB-NUMA 4.2)
+bool allotment::is_better(const portion& p, unsigned domain, unsigned than) const noexcept {
+  const std::uint64_t mine = static_cast<std::uint64_t>(p.of.share[domain] + 1) * p.of.cpus[than];
+  const std::uint64_t its = static_cast<std::uint64_t>(p.of.share[than] + 1) * p.of.cpus[domain];
+  const auto preference = [&](unsigned d) { return std::pair(p.of.present[d] > p.of.share[d], domains_[d].left); };
+  return mine < its || (mine == its && preference(domain) > preference(than));
+}
+
+std::optional<unsigned> allotment::next_domain_for(const portion& p) const noexcept {
+  std::optional<unsigned> best;
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than
+    // none.
+    const bool may_give = domains_[d].left > 0 && (p.of.cpus[d] != 0 || p.is_homeless);
+    if (may_give && (!best || is_better(p, d, *best))) {
+      best = d;
+    }
+  }
+  for (unsigned d = 0; d < domain_count() && !best; ++d) {
+    if (p.of.cpus[d] != 0 && !p.is_homeless && domains_[d].left > -domains_[d].spare) {
+      best = d;
+    }
+  }
+  return best;
+}
+
+void allotment::give(portion& p, std::uint64_t count) noexcept {
+  for (; count != 0 && p.given < p.wanted && left_ != 0; --count) {
+    const auto from = next_domain_for(p);
+    if (!from) {
+      return;  // its domains have no more workers
+    }
+    hand_out(p, *from);
+  }
+}
+
+void allotment::share_out() noexcept {
+  std::uint64_t total = 0;
+  for (const portion& p : portions_) {
+    total += p.wanted - p.given;
+  }
+  const std::uint64_t to_share = std::min<std::uint64_t>(left_, total);
+  std::uint64_t carry = 0;
+  for (std::size_t i = 0; i < portions_.size() && to_share != 0; ++i) {
+    const std::uint64_t exact = (portions_[i].wanted - portions_[i].given) * to_share + carry;
+    give(portions_[i], exact / total);
+    carry = exact % total;
+  }
+  for (portion& p : portions_) {
+    give(p, left_);  // what others could not use, since their domains had no more
+  }
+}
+
+namespace {
+
+// Of a move of one worker: workers a CPU there before it, less workers a CPU here after it; times CPUs, so only its
+// sign.
+std::int64_t gain_of(const allotment::portion& p, unsigned from, unsigned to) noexcept {
+  return static_cast<std::int64_t>(p.of.share[from]) * p.of.cpus[to] -
+         static_cast<std::int64_t>(p.of.share[to] + 1) * p.of.cpus[from];
+}
+
+bool may_move(const allotment::portion& p, unsigned from, unsigned to) noexcept {
+  return !p.is_trimmed && p.of.share[from] > 0 && p.of.cpus[to] != 0;
+}
+
+void move(const allotment::portion& p, unsigned from, unsigned to) noexcept {
+  --p.of.share[from];
+  ++p.of.share[to];
+}
+
+}  // namespace
+
+void allotment::swap_with_others(portion& p, unsigned from, unsigned to) noexcept {
+  for (portion& other : portions_) {
+    if (!may_move(p, from, to) || gain_of(p, from, to) <= 0) {
+      return;
+    }
+    if (&other != &p && may_move(other, to, from) && gain_of(other, to, from) >= 0) {
+      move(p, from, to);
+      move(other, to, from);
+    }
+  }
+}
+
+// Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
+// another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
+void allotment::even_out() noexcept {
+  for (portion& p : portions_) {
+    for (unsigned from = 0; from < domain_count(); ++from) {
+      for (unsigned to = 0; to < domain_count(); ++to) {
+        swap_with_others(p, from, to);
+      }
+    }
+  }
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,257 @@
+/// Who wants workers: arenas announce themselves, whoever finds the manager's lock free deals for all (allotment.hpp).
+///
+/// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
+/// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
+/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11], [A14].
+#include <algorithm>
+#include <utility>
+
+#include "runtime/arena/arena.hpp"
+#include "runtime/workers/resource_manager.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
+
+}  // namespace
+
+bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
+  look_at_machine(look_of_others_ns);
+  // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
+  // then looks whether arenas are listed that were not served.
+  const bool was_listed = announce(a);
+  sync::full_fence();
+  if (was_listed && a.worker_could_enter() && send_worker(a, home, 1)) {
+    return true;
+  }
+  // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
+  // another matter, since it may be the first.
+  if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.account().mandatory.load(sync::relaxed) ||
+      available() > 0) {
+    demand_changed();
+  }
+  return false;
+}
+
+bool resource_manager::announce(arena& a) noexcept {
+  if (!a.wants_workers()) {
+    return false;
+  }
+  if (a.account().listed_for_allotment.exchange(true, sync::acq_rel)) {
+    return true;
+  }
+  arena* first = newcomers_.load(sync::relaxed);
+  do {
+    a.account().next_newcomer = first;
+    // release: publishes the link to take_newcomers().
+  } while (!newcomers_.compare_exchange_weak(first, &a, sync::release, sync::relaxed));
+  return false;
+}
+
+void resource_manager::take_newcomers() noexcept {
+  // acquire: the links, from announce().
+  arena* a = newcomers_.exchange(nullptr, sync::acquire);
+  while (a != nullptr) {
+    arena* next = a->account().next_newcomer;
+    auto& level = wanting_[a->priority_level()];
+    level.splice(level.end(), a->account().place);
+    a = next;
+  }
+}
+
+void resource_manager::unlist(arena& a) noexcept {
+  if (a.account().place.empty()) {
+    a.account().place.splice(a.account().place.begin(), wanting_[a.priority_level()], a.account().in_place);
+    // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
+    a.account().listed_for_allotment.exchange(false, sync::acq_rel);
+    announce(a);
+  }
+}
+
+void resource_manager::demand_changed() noexcept {
+  look_at_machine(look_of_others_ns);
+  // [A6] Whoever finds the lock free allots for all who asked; an asker who finds it taken relies on the holder's look
+  // at dirty_ after its unlock. seq_cst, all four: dirty_ before the try, unlock before the look.
+  dirty_.store(true, sync::seq_cst);
+  while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
+    dirty_.store(false, sync::seq_cst);
+    allot();
+    arena* grown = take_to_call();
+    lock_.unlock();
+    call_for(grown);
+  }
+}
+
+// [A16] Under the lock. An arena that is on a list already is called for after this: acq_rel, so that whoever takes the
+// flag off it sees what was allotted by now.
+void resource_manager::call_later(arena& a) noexcept {
+  if (a.account().to_be_called.exchange(true, sync::acq_rel)) {
+    return;
+  }
+  if (!a.account().try_reference()) {
+    a.account().to_be_called.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
+    return;
+  }
+  a.account().next_to_call = nullptr;
+  (first_to_call_ != nullptr ? last_to_call_->account().next_to_call : first_to_call_) = &a;
+  last_to_call_ = &a;
+}
+
+arena* resource_manager::take_to_call() noexcept { return std::exchange(first_to_call_, nullptr); }
+
+void resource_manager::call_for(arena* first) noexcept {
+  // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
+  for (arena* a = first; a != nullptr;) {
+    arena* next = a->account().next_to_call;
+    a->account().to_be_called.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
+    a->call_allotted_for_work_left(a->account().called_for.load(sync::relaxed));
+    a->drop_reference();
+    a = next;
+  }
+}
+
+void resource_manager::call_for_all() noexcept {
+  arena* waiting = nullptr;
+  {
+    const holder hold(*this);
+    for (arena* a : served_) {
+      call_later(*a);
+    }
+    waiting = take_to_call();
+  }
+  call_for(waiting);
+}
+
+void resource_manager::allot() noexcept {
+  take_newcomers();
+  served_before_.swap(served_);
+  served_.clear();
+  ++allotment_number_;
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    supplies_[d] = {domains_[d].planned, static_cast<int>(leases_.leased()[d]), domains_[d].usable.cpus,
+                    d == first_domain_};
+  }
+  allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
+  unsigned crowded = level_count;
+  for (unsigned level = 0; level < level_count; ++level) {
+    if (serve_level(wanting_[level]) == crowd::yes) {
+      crowded = std::min(crowded, level);
+    }
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].promised = allotment_.promised(d);
+  }
+  crowded_level_.store(crowded, sync::relaxed);
+  unmet_.store(allotment_.is_unmet(), sync::relaxed);
+  for (arena* a : served_before_) {
+    if (a->account().served_in != allotment_number_) {
+      take_share(*a);
+    }
+  }
+  served_before_.clear();  // one of them may be deleted before the next allotment
+  look_again_at_trimmed();
+}
+
+void resource_manager::take_share(arena& a) noexcept {
+  a.account().allotted.store(0, sync::relaxed);
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    a.domain(d).allotted.store(0, sync::relaxed);
+  }
+}
+
+bool resource_manager::is_out_of_date() noexcept {
+  // [A9] Arenas have come, or wait for what another may no longer need, or had their share trimmed and have new work:
+  // its pusher asks for nothing while no worker idles.
+  return newcomers_.load(sync::relaxed) != nullptr || unmet_.load(sync::relaxed) ||
+         std::any_of(served_.begin(), served_.end(), [](arena* a) {
+           return a->account().trimmed.load(sync::relaxed) && a->has_work(no_isolation, arena::anybody);
+         });
+}
+
+void resource_manager::look_again_at_trimmed() noexcept {
+  if (newly_trimmed_.empty()) {
+    return;
+  }
+  // [A11] The smaller shares are out before this look; partner: a push, then the look at the share.
+  sync::heavy_fence();
+  for (arena* a : newly_trimmed_) {
+    if (a->has_work(no_isolation, arena::anybody)) {
+      dirty_.store(true, sync::seq_cst);
+    }
+  }
+  newly_trimmed_.clear();
+}
+
+resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) noexcept {
+  allotment_.begin_level();
+  auto next = level.begin();
+  while (next != level.end() && allotment_.has_left()) {
+    arena& a = **next;
+    ++next;
+    const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
+    if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 && a.stand_down())) {
+      unlist(a);  // its own threads did the work before a worker came
+    } else {
+      allotment_.offer(demand_of(a, has_more));
+    }
+  }
+  const allotment::level_result result = allotment_.end_level(next != level.end());
+  const std::span<const allotment::portion> portions = allotment_.portions();
+  if (result.has_losers && !portions.empty()) {
+    // By turns: the first has had its. Turns are long against the way of a worker from one arena to the next.
+    const auto now = std::chrono::steady_clock::now();
+    if (now - turn_began_ > turn_length) {
+      turn_began_ = now;
+      level.splice(level.end(), level, portions.front().of.whose->account().in_place);
+    }
+  }
+  for (const allotment::portion& p : portions) {
+    settle(p);
+  }
+  return result.is_crowded ? crowd::yes : crowd::no;
+}
+
+arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
+  if (a.max_workers() != 0 && allotment_.gives_mandatory_only(a.cpus_by_domain(), a.is_of_one_domain()) &&
+      (a.has_enqueued() || a.account().kept.load(sync::relaxed))) {
+    a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    a.account().present[d] = a.domain(d).active.load(sync::relaxed);
+  }
+  return {.whose = &a,
+          .cpus = a.cpus_by_domain(),
+          .present = a.account().present,
+          .share = a.account().share,
+          .workers_max = a.max_workers(),
+          .workers = static_cast<unsigned>(std::max(0, a.account().workers.load(sync::relaxed))),
+          .has_more = has_more,
+          .is_mandatory = a.account().mandatory.load(sync::relaxed),
+          .is_of_one_domain = a.is_of_one_domain()};
+}
+
+void resource_manager::settle(const allotment::portion& p) noexcept {
+  arena& a = *p.of.whose;
+  a.account().served_in = allotment_number_;
+  served_.push_back(&a);
+  bool shrank = !a.account().trimmed.exchange(p.is_trimmed, sync::relaxed);
+  // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
+  bool grew = a.account().mandatory_share.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    const int before = a.domain(d).allotted.exchange(a.account().share[d], sync::relaxed);
+    grew = grew || before < a.account().share[d];
+    shrank = shrank || before > a.account().share[d];
+  }
+  if (p.is_trimmed && shrank) {
+    newly_trimmed_.push_back(&a);
+  }
+  if (a.account().allotted.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
+    a.account().starved.store(0, sync::relaxed);
+  }
+  if (grew && available() > 0) {
+    call_later(a);
+  }
+}
+
+}  // namespace homing::scheduler

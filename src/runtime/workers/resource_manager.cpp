@@ -1,0 +1,317 @@
+#include "runtime/workers/resource_manager.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "platform/check.hpp"
+#include "platform/clock.hpp"
+#include "runtime/arena/arena.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/settings/control.hpp"
+#include "runtime/thread/thread_domain.hpp"
+#include "sync/futex.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+sync::atomic<resource_manager*> process_manager{nullptr};
+std::mutex creation;
+
+/// Without making a set of what they share: nothing here may need memory.
+bool share_a_cpu(const platform::cpu_set& a, const platform::cpu_set& b) noexcept {
+  const auto one = a.words();
+  const auto other = b.words();
+  for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+    if ((one[i] & other[i]) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+resource_manager& resource_manager::current() {
+  resource_manager* m = process_manager.load(sync::acquire);
+  if (m == nullptr) {
+    const std::lock_guard hold(creation);
+    m = process_manager.load(sync::relaxed);
+    if (m == nullptr) {
+      sync::prepare_asymmetric_fences();
+      m = new resource_manager;
+      // release: publishes the manager to the acquire above.
+      process_manager.store(m, sync::release);
+    }
+  }
+  return *m;
+}
+
+void resource_manager::lock_creation_for_fork() noexcept { creation.lock(); }
+void resource_manager::unlock_creation_after_fork() noexcept { creation.unlock(); }
+
+resource_manager* resource_manager::current_or_null() noexcept { return process_manager.load(sync::acquire); }
+
+void resource_manager::replace_after_fork() {
+  if (process_manager.load(sync::relaxed) != nullptr) {
+    sync::prepare_asymmetric_fences();
+    resource_manager* fresh = nullptr;
+    set_default_parallelism(0);
+    try {
+      fresh = new resource_manager;
+    } catch (const std::bad_alloc&) {
+      // Nobody can be told here: the child's first use makes one, and throws if there is still no memory.
+    }
+    process_manager.store(fresh, sync::release);
+  }
+}
+
+resource_manager::resource_manager()
+    : machine_(settings_.machine),
+      domain_count_(settings_.domain_count),
+      domains_(std::make_unique<domain_state[]>(domain_count_)),
+      leases_(domain_count_),
+      allotment_(domain_count_),
+      supplies_(domain_count_) {
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    const topology::domain& described = machine_.domains()[d];
+    domains_[d].usable = {static_cast<unsigned>(described.cpus.size()), described.binding};
+    usable_ |= described.binding;
+  }
+  first_thread_ = usable_;
+  looked_ns_.store(platform::monotonic_ns(), sync::relaxed);
+  first_domain_ = present_domain(settings_);
+  set_default_parallelism(default_concurrency());
+  obey_limit();
+}
+
+std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) noexcept {
+  const std::uint16_t present = domain_of_this_thread(settings_);
+  const holder hold(*this);
+  int best = -1;
+  for (unsigned i = 0; i < domain_count_; ++i) {
+    const unsigned d = (present + i) % domain_count_;  // among equals, where it is
+    const topology::domain& domain = machine_.domains()[d];
+    if ((!share_a_cpu(mask, domain.binding) && !mask.empty()) || domains_[d].usable.cpus == 0) {
+      continue;  // its user has bound it elsewhere; or the domain has gone [A19]
+    }
+    if (best >= 0) {
+      const auto b = static_cast<unsigned>(best);
+      const std::uint64_t mine = std::uint64_t{domains_[d].masters + 1} * machine_.domains()[b].cpus.size();
+      const std::uint64_t its = std::uint64_t{domains_[b].masters + 1} * domain.cpus.size();
+      if (mine >= its) {
+        continue;
+      }
+    }
+    best = static_cast<int>(d);
+  }
+  const auto chosen = best < 0 ? present : static_cast<std::uint16_t>(best);
+  ++domains_[chosen].masters;
+  return chosen;
+}
+
+void resource_manager::let_master_go(std::uint16_t domain) noexcept {
+  const holder hold(*this);
+  --domains_[domain].masters;
+}
+
+// Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as
+// the first, in its own domain, so that the default number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
+void resource_manager::deal() noexcept {
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    domains_[d].planned = 0;
+  }
+  const auto next = [&](unsigned d) {
+    return static_cast<std::uint64_t>(domains_[d].planned + (d == first_domain_ ? 2 : 1));
+  };
+  // One more than none: mandatory concurrency.
+  for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
+    unsigned best = 0;
+    for (unsigned d = 1; d < domain_count_; ++d) {
+      if (next(d) * domains_[best].usable.cpus < next(best) * domains_[d].usable.cpus) {
+        best = d;
+      }
+    }
+    ++domains_[best].planned;
+  }
+}
+
+void resource_manager::obey_limit() noexcept {
+  arena* grown = nullptr;
+  {
+    const holder hold(*this);
+    // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
+    const std::size_t threads = std::clamp<std::size_t>(max_allowed_parallelism(), 1, worker_count_max);
+    allowed_workers_.store(static_cast<unsigned>(threads - 1), sync::relaxed);
+    deal();
+    count_makeable();
+    allot_to_all();  // now: what the caller spawns next finds the new limit in force
+    grown = take_to_call();
+  }
+  call_for(grown);
+}
+
+void resource_manager::allot_to_all() noexcept {
+  const unsigned allowed = allowed_workers_.load(sync::relaxed);
+  allottable_workers_.store(allowed - std::min(allowed, leases_.leased_total()), sync::relaxed);
+  // [A12] The limit is out before the look at the enqueued tasks; partner: an enqueue, then the look at the limit.
+  sync::heavy_fence();
+  allot();
+}
+
+void resource_manager::count_makeable() noexcept {
+  const int made = static_cast<int>(made_.load(sync::relaxed));
+  const int could = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
+  could_make_.store(std::max(0, could - made), sync::relaxed);
+}
+
+void resource_manager::unlock() noexcept {
+  lock_.unlock();
+  // [A6] seq_cst: after the unlock; partner: dirty_, then the try, in demand_changed().
+  if (dirty_.load(sync::seq_cst)) {
+    demand_changed();
+  }
+}
+
+void resource_manager::link(arena& a) {
+  const holder hold(*this);
+  // [A16] Room for one arena more wherever an allotment puts arenas, before it can be part of one.
+  const auto make_room = [&](auto& in) {
+    if (in.capacity() <= arena_count_) {
+      in.reserve(2 * arena_count_ + 8);
+    }
+  };
+  make_room(served_);
+  make_room(served_before_);
+  make_room(newly_trimmed_);
+  if (room_for_arenas_ <= arena_count_) {
+    allotment_.reserve(2 * arena_count_ + 8);
+    room_for_arenas_ = 2 * arena_count_ + 8;
+  }
+  ++arena_count_;
+  arenas_.push_front(a.account());
+}
+
+void resource_manager::forget(arena& a) noexcept {
+  if (newcomers_.load(sync::relaxed) != nullptr) {
+    take_newcomers();                   // it may be one of them
+    dirty_.store(true, sync::seq_cst);  // [A9] no worker finds the others there any more: they are served at our unlock
+  }
+  a.account().busy.store(false, sync::relaxed);
+  a.account().mandatory.store(false, sync::relaxed);
+  unlist(a);
+  std::erase(served_, &a);
+  platform::require(arena_count_ > 0, "A16: each linked arena is counted");
+  --arena_count_;
+  arenas_.remove(a.account());
+  arenas_gone_.fetch_add(1, sync::release);
+  sync::futex_wake(arenas_gone_, ~0U >> 1U);
+}
+
+bool resource_manager::is_idle() noexcept {
+  const holder hold(*this);
+  return arenas_.empty() && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
+}
+
+bool resource_manager::wait_until_unused() noexcept {
+  for (;;) {
+    const std::uint32_t gone = arenas_gone_.load(sync::acquire);
+    arena* alone = nullptr;
+    {
+      const holder hold(*this);
+      for (worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
+        if (a->users.load(sync::relaxed) > 0) {
+          return false;
+        }
+        const bool nobody_comes = is_refused() || a->owner.slot_count() == a->owner.reserved_slots();
+        if (alone == nullptr && nobody_comes && a->workers.load(sync::relaxed) == 0 && a->try_reference()) {
+          alone = &a->owner;
+        }
+      }
+      if (arenas_.empty()) {
+        return true;
+      }
+    }
+    if (alone == nullptr) {
+      sync::futex_wait(arenas_gone_, gone);
+    } else if (!do_work_left_in(*alone)) {
+      return false;
+    }
+  }
+}
+
+// [A5] Where no worker can come, whoever waits for the end does what was left behind. False if memory lacks.
+bool resource_manager::do_work_left_in(arena& a) noexcept {
+  bool done = true;
+  try {
+    work_until_empty(this_thread(), a);
+    a.drop_kept_reference();
+  } catch (const std::bad_alloc&) {
+    done = false;
+  }
+  a.drop_reference();
+  return done;
+}
+
+void resource_manager::retire(arena& a) {
+  bool work_left = false;
+  {
+    const holder hold(*this);
+    // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
+    work_left = a.has_work(no_isolation, arena::anybody);
+    if (work_left) {
+      a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
+      a.account().kept.store(true, sync::release);
+    } else {
+      forget(a);
+    }
+  }
+  if (!work_left) {
+    const bool was_served = a.account().allotted.load(sync::relaxed) != 0;
+    delete &a;
+    if (was_served) {
+      demand_changed();
+    }
+    return;
+  }
+  if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
+    demand_changed();
+  }
+  a.call_for_work_left(0);
+  a.drop_reference();
+}
+
+bool resource_manager::reserve(arena& a, unsigned d) noexcept {
+  if (a.account().mandatory_share.load(sync::relaxed) && !a.account().mandatory.load(sync::relaxed)) {
+    // [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
+    return false;
+  }
+  const auto raise = [](sync::atomic<int>& count, const sync::atomic<int>& limit) {
+    int now = count.load(sync::relaxed);
+    while (now < limit.load(sync::relaxed)) {
+      if (count.compare_exchange_weak(now, now + 1, sync::relaxed, sync::relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  if (!raise(a.domain(d).active, a.domain(d).allotted)) {
+    return false;
+  }
+  if (!raise(a.account().workers, a.account().allotted)) {
+    a.domain(d).active.fetch_sub(1, sync::relaxed);
+    return false;
+  }
+  if (!a.account().try_reference()) {
+    a.domain(d).active.fetch_sub(1, sync::relaxed);
+    a.account().workers.fetch_sub(1, sync::relaxed);
+    return false;
+  }
+  return true;
+}
+
+void resource_manager::unreserve(arena& a, unsigned d) noexcept {
+  a.domain(d).active.fetch_sub(1, sync::relaxed);
+  a.account().workers.fetch_sub(1, sync::relaxed);
+  a.drop_reference();
+}
+
+}  // namespace homing::scheduler

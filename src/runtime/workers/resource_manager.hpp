@@ -1,0 +1,248 @@
+/// Who works where: deals workers over the domains, and their time over the arenas (the paper's RML).
+///
+/// Workers are made when first needed, bound to a domain for life, and sleep here between arenas. The manager allots
+/// each arena that wants workers a number of them, by priority and then in equal shares, spread over the domains.
+///
+/// Ownership: process-wide; a child of fork() gets a new one. Arenas are linked here until they are deleted here.
+/// Threads:   any. The allotment is recomputed by whoever finds the lock free; nobody waits for it on a spawn.
+/// Protocols: docs/protocols/sleep.md [S*], arena.md [A*].
+/// Source:    TBB-NUMA 4.1, 4.2.
+#pragma once
+
+#include <pthread.h>
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "platform/cpu_set.hpp"
+#include "runtime/arena/worker_account.hpp"
+#include "runtime/arena/worker_supplier.hpp"
+#include "runtime/workers/allotment.hpp"
+#include "runtime/workers/lease_book.hpp"
+#include "sync/linked_list.hpp"
+#include "sync/mutex.hpp"
+#include "sync/parker.hpp"
+#include "sync/spin_lock.hpp"
+#include "topology/machine.hpp"
+
+namespace homing::scheduler {
+
+class arena;
+class resource_manager;
+struct thread_state;
+
+/// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by stop_workers() alone.
+struct worker : sync::list_hook<worker> {
+  unsigned index = 0;
+  std::uint16_t domain = 0;  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
+  resource_manager* manager = nullptr;
+  sync::parker parker;
+  arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
+  sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
+  // Guarded by the manager's lock:
+  worker* next_made = nullptr;
+  unsigned bound_to = 0;   ///< the domain whose CPUs it has
+  platform::cpu_set seen;  ///< its mask when it was set or looked at last; empty: never
+  pthread_t thread{};
+};
+
+class resource_manager final : public worker_supplier {
+ public:
+  resource_manager();
+
+  /// The process's manager, made at the first call.
+  static resource_manager& current();
+  static resource_manager* current_or_null() noexcept;
+  /// In the child of a fork: a new one; the old one's threads do not exist here.
+  static void replace_after_fork();
+
+  [[nodiscard]] const topology::machine& machine() const noexcept { return machine_; }
+  [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
+
+  /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
+  [[nodiscard]] std::uint16_t take_in_master(const platform::cpu_set& mask) noexcept;
+  void let_master_go(std::uint16_t domain) noexcept;
+
+  // worker_supplier
+  void link(arena& a) override;
+  void retire(arena& a) override;
+  void demand_changed() noexcept override;
+  bool demand_rose(arena& a, unsigned home) noexcept override;
+  bool announce(arena& a) noexcept override;
+  bool send_worker(arena& a, unsigned home, unsigned domains) noexcept override;
+  void insist_on_worker(arena& a) noexcept override;
+  bool park(sync::parker& p) noexcept override;
+
+  /// Workers that global_control allows.
+  [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
+  /// Obeys the limit that global_control sets now, whoever changed it.
+  void obey_limit() noexcept;
+
+  // Leases, leasing.cpp: by number; a number of before a fork means nothing here. None waits for a worker. [A13]
+  /// The new lease's number and workers. Errors: std::bad_alloc.
+  [[nodiscard]] std::pair<std::uint64_t, domain_counts> take_lease(const lease_wish& wish, const lessee& who);
+  /// Deals anew: its workers. Errors: std::bad_alloc.
+  [[nodiscard]] std::optional<domain_counts> renew_lease(std::uint64_t number, const lessee& who);
+  void end_lease(std::uint64_t number) noexcept;
+  /// True while some arena has more workers of some domain than it is allotted.
+  [[nodiscard]] std::optional<bool> is_crowded(std::uint64_t number) noexcept;
+
+  // The machine while it runs, machine_watch.cpp. [A19]
+  /// Follows what has changed of the process's mask, cpuset and quota, unless somebody looked so short a time ago.
+  void look_at_machine(std::int64_t not_within_ns) noexcept;
+  static constexpr std::int64_t look_of_workers_ns = 250'000'000;  ///< between two, by workers, who have the time
+  static constexpr std::int64_t look_of_others_ns = 500'000'000;
+  /// What can be used of a domain now; without CPUs it has gone.
+  struct usable_part {
+    unsigned cpus = 0;
+    platform::cpu_set binding{};
+  };
+  /// From now on: one part a domain, of which some has CPUs, and so many threads by default.
+  void machine_is_now(std::vector<usable_part> parts, unsigned concurrency) noexcept;
+
+  /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
+  void stop_workers() noexcept;
+
+  /// False if a task_arena object or another application thread refers to an arena; otherwise waits until the work
+  /// that was left behind is done.
+  bool wait_until_unused() noexcept;
+
+  /// True if there is no arena and no worker.
+  bool is_idle() noexcept;
+
+  [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
+
+  // Around a fork, lifetime.cpp: the locks are held, so that the child's copy of what they guard is whole. There, no
+  // worker is left, and none can be made.
+  static void lock_creation_for_fork() noexcept;
+  static void unlock_creation_after_fork() noexcept;
+  void lock_for_fork() noexcept;
+  void unlock_in_parent() noexcept;
+  void unlock_in_child() noexcept;
+
+  static constexpr unsigned worker_count_max = 4096;
+  static constexpr unsigned level_count = 3;  ///< of priority
+
+ private:
+  struct alignas(sync::cache_line_bytes) domain_state {
+    sync::spin_lock lock;  ///< guards the next two; the count is read without it
+    sync::linked_list<worker> idle_workers;
+    sync::atomic<int> idle{0};
+    // Guarded by lock_:
+    usable_part usable{};
+    unsigned masters = 0;  ///< that are pinned to it
+    int planned = 0;       ///< of the workers that may be made, how many are dealt to this domain
+    int made = 0;          ///< workers that are here now
+    int promised = 0;      ///< by the last allotment to all arenas together
+  };
+
+  static void* worker_entry(void* argument);
+  void worker_main(worker& w);
+  thread_state* register_worker(worker& w) noexcept;
+  arena* next_assignment(worker& w);
+  void announce_idle(worker& w) noexcept;
+  /// False if a waker had taken it off the list.
+  [[nodiscard]] bool take_back_idle(worker& w, unsigned domain) noexcept;
+  [[nodiscard]] arena* choose_assignment(worker& w, arena* found, unsigned domain) noexcept;
+  arena* find_work(unsigned domain) noexcept;
+  bool reserve(arena& a, unsigned domain) noexcept;
+  void unreserve(arena& a, unsigned domain) noexcept;
+  void give_back(arena& a, unsigned domain) noexcept;
+  worker* pop_idle(unsigned domain) noexcept;
+  struct fetched {
+    worker* who = nullptr;
+    bool slept = false;    ///< until now, and not new
+    bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
+  };
+  fetched fetch_worker(unsigned domain) noexcept;
+  worker* make_worker(unsigned domain) noexcept;
+  worker* bring_idle(unsigned to) noexcept;
+  void note_refusal(int error) noexcept;
+  bool look_at_refusal() noexcept override;
+  void call_for_all() noexcept;
+  void bind_worker(worker& w) noexcept;
+  void follow_machine();
+  [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
+  [[nodiscard]] std::vector<usable_part> parts_of(const platform::cpu_set& cpus) const;
+  void rebind_workers();
+  void deal() noexcept;
+  void allot_to_all() noexcept;
+  [[nodiscard]] worker_supply supply() const;
+  void forget(arena& a) noexcept;
+  bool do_work_left_in(arena& a) noexcept;
+
+  /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
+  class holder {
+   public:
+    explicit holder(resource_manager& manager) noexcept : manager_(manager) { manager.lock_.lock(); }
+    ~holder() { manager_.unlock(); }
+    holder(const holder&) = delete;
+    holder& operator=(const holder&) = delete;
+
+   private:
+    resource_manager& manager_;
+  };
+  void unlock() noexcept;
+
+  // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
+  enum class crowd : bool { no, yes };
+  void take_newcomers() noexcept;
+  void unlist(arena& a) noexcept;
+  void allot() noexcept;
+  [[nodiscard]] bool is_out_of_date() noexcept;
+  crowd serve_level(std::list<arena*>& level) noexcept;
+  [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
+  void settle(const allotment::portion& p) noexcept;
+  void take_share(arena& a) noexcept;
+  void look_again_at_trimmed() noexcept;
+  void call_later(arena& a) noexcept;
+  [[nodiscard]] arena* take_to_call() noexcept;
+  void call_for(arena* first) noexcept;
+  void count_makeable() noexcept;
+
+  const topology::machine& machine_;
+  const unsigned domain_count_;
+  std::unique_ptr<domain_state[]> domains_;
+  sync::atomic<std::int64_t> looked_ns_{0};  ///< when somebody looked at the machine last
+  platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
+  platform::cpu_set first_thread_;           ///< its mask when it was looked at last; guarded by lock_
+  bool rebind_ = false;                      ///< a worker's CPUs went while it was bound to them; guarded by lock_
+  unsigned first_domain_ = 0;                ///< in which the application's first thread counts; guarded by lock_
+
+  sync::atomic<unsigned> allowed_workers_{0};
+  sync::atomic<unsigned> made_{0};
+  sync::atomic<bool> stopping_{false};
+  sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
+  sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_
+  sync::atomic<unsigned> refusal_looks_{0};            ///< of pushers: one in many reads the clock
+  sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
+
+  alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
+  sync::mutex lock_;
+  lease_book leases_;
+  std::mutex stop_lock_;                        ///< one stop_workers() at a time
+  sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
+  sync::linked_list<worker_account> arenas_;
+  sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
+  std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
+  std::chrono::steady_clock::time_point turn_began_;
+  allotment allotment_;
+  std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
+  std::uint64_t allotment_number_ = 0;   ///< of the last one
+  std::size_t arena_count_ = 0;          ///< linked: these have room in the allotment, and in each of the following
+  std::size_t room_for_arenas_ = 0;      ///< in the allotment
+  std::vector<arena*> served_;           ///< by the last allotment, in the order of their priorities
+  std::vector<arena*> served_before_;
+  std::vector<arena*>
+      newly_trimmed_;               ///< by the allotment that is going on: their shares are smaller, for want of work
+  arena* first_to_call_ = nullptr;  ///< each with a reference, until whoever leaves the lock calls for it
+  arena* last_to_call_ = nullptr;
+  worker* first_worker_ = nullptr;  ///< of all that were made
+};
+
+}  // namespace homing::scheduler

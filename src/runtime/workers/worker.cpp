@@ -1,0 +1,320 @@
+/// The manager's threads: how one is made, woken, sent to an arena, and put to sleep.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "platform/env.hpp"
+#include "runtime/arena/arena.hpp"
+#include "runtime/dispatch/dispatch.hpp"
+#include "runtime/settings/control.hpp"
+#include "runtime/workers/resource_manager.hpp"
+
+namespace homing::scheduler {
+
+worker* resource_manager::pop_idle(unsigned domain) noexcept {
+  domain_state& d = domains_[domain];
+  if (d.idle.load(sync::relaxed) == 0) {
+    return nullptr;
+  }
+  const sync::scoped_spin_lock hold(d.lock);
+  worker* const w = d.idle_workers.pop_front();
+  if (w != nullptr) {
+    d.idle.fetch_sub(1, sync::relaxed);
+    idle_.fetch_sub(1, sync::relaxed);
+  }
+  return w;
+}
+
+bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) noexcept {
+  const auto nearest = machine_.nearest_first(static_cast<topology::domain_index>(home));
+  for (unsigned i = 0; i != domains; ++i) {
+    const unsigned d = topology::to_index(nearest[i]);
+    if (!reserve(a, d)) {
+      continue;
+    }
+    const fetched f = fetch_worker(d);
+    if (f.who != nullptr) {
+      // [S4] It counts as searching from here on, so that the next push does not wake a second one.
+      a.search().transfer_to(d, {});
+      f.who->assigned = &a;
+      f.who->parker.unpark();
+      if (f.slept && this_thread_or_null != nullptr) {
+        this_thread_or_null->counters.add(observe::event::wakeup);
+      }
+      return true;
+    }
+    unreserve(a, d);
+    // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
+    // before this look at the idle; partner: its announcement, then its look at the counts.
+    sync::full_fence();
+    if ((f.lacking ? idle_ : domains_[d].idle).load(sync::seq_cst) > 0) {
+      --i;
+    }
+  }
+  return false;
+}
+
+/// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
+resource_manager::fetched resource_manager::fetch_worker(unsigned domain) noexcept {
+  if (worker* w = pop_idle(domain)) {
+    return {w, true, false};
+  }
+  const holder hold(*this);
+  const domain_state& here = domains_[domain];
+  const int limit = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
+  if (stopping_.load(sync::relaxed)) {
+    return {};
+  }
+  if (here.made < std::max(here.planned, here.promised) && static_cast<int>(made_.load(sync::relaxed)) < limit) {
+    if (worker* w = make_worker(domain)) {
+      return {w, false, false};
+    }
+  }
+  const bool lacking = here.made < here.promised;
+  return {lacking ? bring_idle(domain) : nullptr, true, lacking};
+}
+
+/// A thread that sleeps until it is sent somewhere; null if there can't be one now. Under the lock.
+worker* resource_manager::make_worker(unsigned domain) noexcept {
+  if (is_refused()) {
+    return nullptr;
+  }
+  auto* w = new (std::nothrow) worker;
+  if (w == nullptr) {
+    note_refusal(ENOMEM);
+    return nullptr;
+  }
+  w->index = made_.load(sync::relaxed);
+  w->domain = static_cast<std::uint16_t>(domain);
+  w->manager = this;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::max<std::size_t>(thread_stack_size(), std::size_t{64} * 1024));
+  const int error = pthread_create(&w->thread, &attributes, &worker_entry, w);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    note_refusal(error);
+    delete w;
+    return nullptr;
+  }
+  refusals_.store(0, sync::relaxed);
+  w->next_made = first_worker_;
+  first_worker_ = w;
+  ++domains_[domain].made;
+  made_.fetch_add(1, sync::relaxed);
+  count_makeable();
+  return w;
+}
+
+// [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
+// should, if such a worker idles; the nearest one of these. Under the lock.
+worker* resource_manager::bring_idle(unsigned to) noexcept {
+  for (const bool surplus_only : {true, false}) {
+    for (const topology::domain_index d : machine_.nearest_first(static_cast<topology::domain_index>(to)).subspan(1)) {
+      const unsigned from = topology::to_index(d);
+      if (surplus_only && domains_[from].made <= domains_[from].promised) {
+        continue;
+      }
+      if (worker* w = pop_idle(from)) {
+        --domains_[from].made;
+        ++domains_[to].made;
+        w->domain = static_cast<std::uint16_t>(to);  // it sleeps until unpark(), and binds itself then
+        return w;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void* resource_manager::worker_entry(void* argument) {
+  auto& w = *static_cast<worker*>(argument);
+  w.manager->worker_main(w);
+  return nullptr;
+}
+
+void resource_manager::worker_main(worker& w) {
+  char name[16];
+  std::snprintf(name, sizeof name, "homing-%u", w.index);
+  pthread_setname_np(pthread_self(), name);
+  w.thread_id.store(::gettid(), sync::relaxed);
+  w.parker.park();  // until its maker has assigned it
+  thread_state* t = register_worker(w);
+  while (arena* a = t != nullptr ? next_assignment(w) : nullptr) {
+    if (t->domain != w.domain) {  // it has moved [A17]
+      t->move_to_domain(w.domain, domain_count_);
+      bind_worker(w);
+    }
+    work_in_arena(*t, *a);
+  }
+  leave_this_thread();
+}
+
+/// Its record. While memory lacks for one it gives its assignment back and tries again. Null: the end.
+thread_state* resource_manager::register_worker(worker& w) noexcept {
+  for (std::int64_t wait_ns = 1'000'000;; wait_ns = std::min<std::int64_t>(2 * wait_ns, 100'000'000)) {
+    try {
+      bind_worker(w);
+      return &make_this_thread(thread_kind::worker, w.domain);
+    } catch (const std::bad_alloc&) {
+      static sync::atomic<bool> said{false};
+      if (!said.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters
+        platform::warn("cannot use worker thread %u: no memory for its record; trying again until there is", w.index);
+      }
+      if (arena* a = std::exchange(w.assigned, nullptr)) {
+        give_back(*a, w.domain);
+      }
+    }
+    if (stopping_.load(sync::seq_cst)) {
+      return nullptr;
+    }
+    w.parker.park_for(wait_ns);  // nobody has it on a list: this ends by the time
+  }
+}
+
+arena* resource_manager::find_work(unsigned domain) noexcept {
+  arena* found = nullptr;
+  arena* grown = nullptr;
+  {
+    const holder hold(*this);
+    if (is_out_of_date()) {
+      allot();
+    }
+    // By priority, as the allotment went through them. One that refuses, since another worker has just taken its last
+    // place or its share is void [A14], must not hide the next one: this may be the look that S1's pusher relies on.
+    for (arena* a : served_) {
+      if (a->account().workers.load(sync::relaxed) >= a->account().allotted.load(sync::relaxed)) {
+        continue;
+      }
+      const arena_domain& here = a->domain(domain);
+      if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
+        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter()) {
+          call_later(*a);  // [A10] it waits for a worker of another domain
+        }
+      } else if (found == nullptr && a->has_work(no_isolation, domain) && a->worker_could_enter() &&
+                 reserve(*a, domain)) {
+        a->search().transfer_to(domain, {});
+        found = a;
+      }
+    }
+    grown = take_to_call();
+  }
+  call_for(grown);
+  return found;
+}
+
+/// A worker that was counted as searching there has no use for it: the arena gets another.
+void resource_manager::give_back(arena& a, unsigned domain) noexcept {
+  a.search().withdraw(domain);
+  a.add_reference();
+  unreserve(a, domain);
+  a.call_instead(domain);
+  a.drop_reference();
+}
+
+void resource_manager::announce_idle(worker& w) noexcept {
+  domain_state& d = domains_[w.domain];
+  const sync::scoped_spin_lock hold(d.lock);
+  d.idle_workers.push_front(w);
+  // [S1] Announced before the last look; partner S2 (a push, then the look at these counts).
+  d.idle.fetch_add(1, sync::relaxed);
+  idle_.fetch_add(1, sync::relaxed);
+}
+
+bool resource_manager::take_back_idle(worker& w, unsigned domain) noexcept {
+  domain_state& d = domains_[domain];
+  const sync::scoped_spin_lock hold(d.lock);
+  if (!w.listed) {
+    return false;
+  }
+  d.idle_workers.remove(w);
+  d.idle.fetch_sub(1, sync::relaxed);
+  idle_.fetch_sub(1, sync::relaxed);
+  return true;
+}
+
+/// For a worker that was idle, and found an arena at its last look or has to end (null).
+arena* resource_manager::choose_assignment(worker& w, arena* found, unsigned domain) noexcept {
+  if (take_back_idle(w, domain)) {
+    return found;
+  }
+  w.parker.park();  // a waker has taken this worker: its token and assignment are there or about to be
+  if (found != nullptr && w.assigned != nullptr) {
+    give_back(*found, domain);  // two arenas want it; the found one gets another
+    found = nullptr;
+  }
+  return found != nullptr ? found : std::exchange(w.assigned, nullptr);
+}
+
+arena* resource_manager::next_assignment(worker& w) {
+  for (;;) {
+    if (w.assigned != nullptr) {
+      return std::exchange(w.assigned, nullptr);
+    }
+    if (stopping_.load(sync::seq_cst)) {
+      return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
+    }
+    look_at_machine(look_of_workers_ns);
+    const unsigned here = w.domain;  // while it is on the list its waker may move it [A17]
+    if (arena* a = find_work(here)) {
+      return a;
+    }
+    announce_idle(w);
+    sync::heavy_fence();
+    arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
+    if (found != nullptr || stopping_.load(sync::seq_cst)) {
+      if (arena* const chosen = choose_assignment(w, found, here)) {
+        return chosen;
+      }
+      continue;  // it ends, or is called anew
+    }
+    // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
+    while (!park(w.parker)) {
+    }
+    if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
+      return nullptr;
+    }
+  }
+}
+
+void resource_manager::stop_workers() noexcept {
+  const std::lock_guard one_at_a_time(stop_lock_);
+  worker* all = nullptr;
+  {
+    const holder hold(*this);
+    stopping_.store(true, sync::seq_cst);
+    all = std::exchange(first_worker_, nullptr);
+  }
+  for (unsigned d = 0; d < domain_count_; ++d) {
+    while (worker* w = pop_idle(d)) {
+      w->parker.unpark();
+    }
+  }
+  while (all != nullptr) {
+    pthread_join(all->thread, nullptr);
+    delete std::exchange(all, all->next_made);
+  }
+  arena* waiting = nullptr;
+  {
+    const holder hold(*this);
+    made_.store(0, sync::relaxed);
+    for (unsigned d = 0; d < domain_count_; ++d) {
+      domains_[d].made = 0;
+    }
+    stopping_.store(false, sync::seq_cst);
+    count_makeable();
+    // [A18] Who called meanwhile got nobody, and who pushed saw nobody who could come: workers can be made again before
+    // this look (the fence is allot_to_all()'s); partner: a push, then the look at available().
+    allot_to_all();
+    for (arena* a : served_) {
+      call_later(*a);
+    }
+    waiting = take_to_call();
+  }
+  call_for(waiting);
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,94 @@
+/// When the system makes no thread: it is asked again later, by whoever comes by, and what was enqueued has a thread
+/// all the same if there is one.
+///
+/// Threads:   any.
+/// Protocol:  docs/protocols/arena.md [A15].
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "platform/clock.hpp"
+#include "platform/env.hpp"
+#include "runtime/arena/arena.hpp"
+#include "runtime/workers/resource_manager.hpp"
+#include "sync/futex.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+constexpr std::int64_t wait_ns_min = 1'000'000;
+constexpr std::int64_t wait_ns_max = 1'000'000'000;
+constexpr unsigned insisting_max = 7;    ///< refusals in a row: 127 ms of waiting in all
+constexpr unsigned pushes_per_look = 8;  ///< the clock costs half of a push, and tasks may be long and few
+
+/// Twice as long each time.
+std::int64_t wait_after(unsigned refusals) noexcept {
+  return std::min(wait_ns_min << std::min(refusals - 1, 10U), wait_ns_max);
+}
+
+void sleep_for(std::int64_t ns) noexcept {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+// Under the lock.
+void resource_manager::note_refusal(int error) noexcept {
+  const unsigned refusals = refusals_.load(sync::relaxed) + 1;
+  static sync::atomic<bool> said{false};
+  if (!said.exchange(true, sync::relaxed)) {
+    platform::warn("cannot make worker thread %u: %s; going on with %u, and trying again later",
+                   made_.load(sync::relaxed), std::strerror(error), made_.load(sync::relaxed));
+  }
+  refusals_.store(refusals, sync::relaxed);
+  ask_again_ns_.store(platform::monotonic_ns() + wait_after(refusals), sync::relaxed);
+  refused_.store(true, sync::relaxed);
+  // Whoever waits for the end of arenas may have to do their work itself.
+  arenas_gone_.fetch_add(1, sync::release);
+  sync::futex_wake(arenas_gone_, ~0U >> 1U);
+}
+
+bool resource_manager::look_at_refusal() noexcept {
+  // relaxed, and not one step: a count that is lost now and then only makes the look later.
+  const unsigned looks = refusal_looks_.load(sync::relaxed) + 1;
+  refusal_looks_.store(looks, sync::relaxed);
+  if (looks % pushes_per_look != 0 || platform::monotonic_ns() < ask_again_ns_.load(sync::relaxed)) {
+    return false;
+  }
+  refused_.store(false, sync::relaxed);
+  return true;
+}
+
+void resource_manager::insist_on_worker(arena& a) noexcept {
+  while (is_refused()) {
+    const std::int64_t left_ns = ask_again_ns_.load(sync::relaxed) - platform::monotonic_ns();
+    if (left_ns > 0) {
+      if (made_.load(sync::relaxed) != 0 || refusals_.load(sync::relaxed) > insisting_max) {
+        return;  // a worker finds it sooner or later; or it is left to who comes by later, and to who waits
+      }
+      sleep_for(left_ns);
+    }
+    refused_.store(false, sync::relaxed);
+    a.call_for_work_left(a.account().called_for.load(sync::relaxed));
+  }
+}
+
+bool resource_manager::park(sync::parker& p) noexcept {
+  if (!is_refused()) {
+    p.park();
+    return true;
+  }
+  const std::int64_t wait_ns = ask_again_ns_.load(sync::relaxed) - platform::monotonic_ns();
+  if (p.park_for(std::max(wait_ns, wait_ns_min))) {
+    return true;
+  }
+  // Of several whose time is over, one asks: where threads are refused again, that set a new time for the others.
+  if (is_refused() && platform::monotonic_ns() >= ask_again_ns_.load(sync::relaxed)) {
+    refused_.store(false, sync::relaxed);
+    call_for_all();
+  }
+  return false;
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,61 @@
+/// A list through its entries, so that to list one needs no memory and to unlist one no search.
+///
+/// Entry: has `Entry* next`, `Entry* previous` and `bool listed`, by deriving from list_hook<Entry>.
+/// Ownership: none. Threads: whoever has the lock that guards the list; `listed` is guarded by it, too.
+/// Order:     push_front() puts an entry first.
+#pragma once
+
+#include "platform/check.hpp"
+
+namespace homing::sync {
+
+template <typename Entry>
+struct list_hook {
+  Entry* next = nullptr;
+  Entry* previous = nullptr;
+  bool listed = false;
+};
+
+template <typename Entry>
+class linked_list {
+ public:
+  [[nodiscard]] Entry* first() const noexcept { return first_; }
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void push_front(Entry& e) noexcept {
+    platform::require(!e.listed, "an entry is on one list at most");
+    e.listed = true;
+    e.next = first_;
+    e.previous = nullptr;
+    if (first_ != nullptr) {
+      first_->previous = &e;
+    }
+    first_ = &e;
+  }
+
+  void remove(Entry& e) noexcept {
+    platform::require(e.listed, "only what is on a list is taken off it");
+    (e.previous != nullptr ? e.previous->next : first_) = e.next;
+    if (e.next != nullptr) {
+      e.next->previous = e.previous;
+    }
+    e.listed = false;
+  }
+
+  /// The first one, taken off; null if there is none.
+  [[nodiscard]] Entry* pop_front() noexcept {
+    Entry* const e = first_;
+    if (e != nullptr) {
+      remove(*e);
+    }
+    return e;
+  }
+
+  /// Whoever is on it is forgotten, and keeps its marks: for the child of a fork, where it is nobody.
+  void forget() noexcept { first_ = nullptr; }
+
+ private:
+  Entry* first_ = nullptr;
+};
+
+}  // namespace homing::sync
