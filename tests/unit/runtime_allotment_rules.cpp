@@ -24,6 +24,7 @@ struct asker {
   bool has_more = true;
   bool is_mandatory = false;
   bool is_of_one_domain = false;
+  counts searching{};  ///< none given: nobody
   counts share{};
   bool has_portion = false;
   bool is_trimmed = false;
@@ -32,8 +33,10 @@ struct asker {
 
   arena_demand demand() {
     share.assign(cpus.size(), -1);
+    searching.resize(cpus.size());
     return {.cpus = cpus,
             .present = present,
+            .searching = searching,
             .share = share,
             .workers_max = workers_max,
             .workers = static_cast<unsigned>(std::accumulate(present.begin(), present.end(), 0)),
@@ -66,6 +69,20 @@ struct outcome {
   counts promised;
 };
 
+void note_portion(const allotment::portion& p, levels& all) {
+  for (auto& level : all) {
+    for (asker& a : level) {
+      if (a.share.data() == p.of.share.data()) {
+        a.has_portion = true;
+        a.is_trimmed = p.is_trimmed;
+        a.portion_is_mandatory = p.is_mandatory;
+        a.wanted = p.wanted;
+        EXPECT_EQ(static_cast<int>(p.given), a.total());
+      }
+    }
+  }
+}
+
 outcome deal(const std::vector<domain_supply>& supply, unsigned allottable, levels& all) {
   allotment dealer(static_cast<unsigned>(supply.size()));
   dealer.reserve(64);
@@ -81,15 +98,10 @@ outcome deal(const std::vector<domain_supply>& supply, unsigned allottable, leve
       rest->share.assign(rest->cpus.size(), 0);
     }
     result.of_level.push_back(dealer.end_level(next != level.end()));
-    for (const allotment::portion& p : dealer.portions()) {
-      asker& whose = *std::find_if(level.begin(), level.end(),
-                                   [&](const asker& a) { return a.share.data() == p.of.share.data(); });
-      whose.has_portion = true;
-      whose.is_trimmed = p.is_trimmed;
-      whose.portion_is_mandatory = p.is_mandatory;
-      whose.wanted = p.wanted;
-      EXPECT_EQ(static_cast<int>(p.given), whose.total());
-    }
+  }
+  dealer.end();
+  for (const allotment::portion& p : dealer.portions()) {
+    note_portion(p, all);
   }
   result.is_unmet = dealer.is_unmet();
   for (unsigned d = 0; d < supply.size(); ++d) {
@@ -168,6 +180,47 @@ TEST(allotment_rules, who_has_no_more_work_keeps_its_workers_where_they_are) {
   EXPECT_TRUE(all[0][0].is_trimmed);
   EXPECT_EQ(all[0][1].share, (counts{2, 0}));
   EXPECT_TRUE(end.is_unmet);
+}
+
+asker done_with(counts present, counts searching) {
+  asker a = wants(4, {2, 2});
+  a.present = std::move(present);
+  a.searching = std::move(searching);
+  a.has_more = false;
+  return a;
+}
+
+TEST(allotment_rules, workers_that_look_for_work_are_for_whoever_has_some) {
+  levels all{{done_with({2, 2}, {1, 2}), wants(4, {2, 2})}};
+  const outcome end = deal(domains({2, 2}), 4, all);
+  EXPECT_EQ(all[0][0].share, (counts{1, 0}));
+  EXPECT_EQ(all[0][1].share, (counts{1, 2}));
+  EXPECT_TRUE(end.is_unmet);
+}
+
+TEST(allotment_rules, they_are_for_a_lower_priority_too) {
+  levels all{{done_with({2, 2}, {2, 2})}, {wants(3, {2, 2})}};
+  deal(domains({2, 2}), 4, all);
+  EXPECT_EQ(all[0][0].total(), 1) << "what nobody else wants stays";
+  EXPECT_TRUE(all[0][0].has_portion);
+  EXPECT_EQ(all[1][0].total(), 3);
+}
+
+TEST(allotment_rules, they_stay_where_they_are_if_nobody_else_wants_them) {
+  levels all{{done_with({2, 1}, {2, 1})}};
+  const outcome end = deal(domains({2, 2}), 4, all);
+  EXPECT_EQ(all[0][0].share, (counts{2, 1}));
+  EXPECT_TRUE(all[0][0].is_trimmed);
+  EXPECT_FALSE(end.is_unmet);
+  EXPECT_FALSE(end.of_level[0].is_crowded);
+}
+
+TEST(allotment_rules, an_arena_that_loses_all_its_workers_is_told) {
+  levels all{{done_with({1, 0}, {1, 0}), wants(2, {2, 0})}};
+  deal(domains({1, 1}), 1, all);
+  EXPECT_TRUE(all[0][0].has_portion) << "it learns that its share was trimmed";
+  EXPECT_EQ(all[0][0].total(), 0);
+  EXPECT_EQ(all[0][1].total(), 1);
 }
 
 TEST(allotment_rules, workers_that_are_there_decide_among_equals) {
@@ -273,6 +326,7 @@ random_case make_case(std::mt19937& random) {
       for (unsigned d = 0; d < domain_count; ++d) {
         a.cpus[d] = below(3) == 0 ? 0 : c.supply[d].cpus;
         a.present[d] = static_cast<int>(below(3));
+        a.searching.push_back(a.present[d] == 0 ? 0 : static_cast<int>(below(static_cast<unsigned>(a.present[d]) + 1)));
       }
       a.has_more = below(3) != 0;
       a.is_mandatory = a.workers_max == 0 || below(4) == 0;
@@ -297,8 +351,9 @@ TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
     int total = 0;
     for (const auto& level : c.all) {
       for (const asker& a : level) {
-        ASSERT_TRUE(!a.has_portion || a.total() > 0) << "round " << round;
-        ASSERT_LE(a.total(), static_cast<int>(a.has_portion ? a.wanted : 0)) << "round " << round;
+        const int searching = a.has_more ? 0 : std::accumulate(a.searching.begin(), a.searching.end(), 0);
+        ASSERT_TRUE(!a.has_portion || a.total() + searching > 0) << "round " << round;
+        ASSERT_LE(a.total(), a.has_portion ? static_cast<int>(a.wanted) + searching : 0) << "round " << round;
         ASSERT_LE(a.total(), static_cast<int>(std::max(1U, a.workers_max))) << "round " << round;
         for (std::size_t d = 0; d < given.size(); ++d) {
           ASSERT_GE(a.share[d], 0) << "round " << round;

@@ -37,6 +37,7 @@ arena::arena(worker_supplier& supplier, const arena_request& request)
   // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
   make_slots(reserved_slots_ == 0 ? max_concurrency_ : std::max(2U, max_concurrency_), cpus_by_domain_);
   account_.present.resize(domain_count());
+  account_.searching.resize(domain_count());
   account_.share.resize(domain_count());
 
   default_context_ =

@@ -43,9 +43,10 @@ struct worker_account : sync::list_hook<worker_account> {
   // Guarded by the resource manager's lock:
   std::list<arena*> place;  ///< its node, while it is on no list of the manager's
   const std::list<arena*>::iterator in_place = place.begin();
-  std::uint64_t served_in = 0;  ///< the last allotment that gave it workers
-  std::vector<int> present{};   ///< workers by domain as an allotment begins
-  std::vector<int> share{};     ///< what it gives
+  std::uint64_t served_in = 0;   ///< the last allotment that gave it workers
+  std::vector<int> present{};    ///< workers by domain as an allotment begins
+  std::vector<int> searching{};  ///< of these, those that look for work
+  std::vector<int> share{};      ///< what it gives
 
   void add_reference() noexcept { references.fetch_add(1, sync::relaxed); }
   /// One more, for who has found the arena through the manager; false if it is about to be retired.

@@ -2,7 +2,7 @@
 ///
 /// Ownership: outlives every arena.
 /// Threads:   any.
-/// Protocols: docs/protocols/sleep.md [S2], arena.md [A6], [A9], [A14], [A15].
+/// Protocols: docs/protocols/sleep.md [S2], arena.md [A6], [A9], [A14], [A15], [A22].
 #pragma once
 
 #include "runtime/settings/scheduler_settings.hpp"
@@ -37,6 +37,9 @@ class worker_supplier {
   /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
   [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
 
+  /// [A22] For a worker that looks for work in vain: an arena that has begun to want workers got none.
+  [[nodiscard]] bool newcomer_waits() const noexcept { return unserved_.load(sync::relaxed); }
+
   // ---- an arena's life
 
   virtual void link(arena& a) = 0;
@@ -50,6 +53,8 @@ class worker_supplier {
   /// As demand_changed(), for an arena that has begun to want workers. True if one of `home` has been called: the arena
   /// had a share that nobody has claimed meanwhile. [A14]
   virtual bool demand_rose(arena& a, unsigned home) noexcept = 0;
+  /// [A22] If a newcomer waits: allots anew, on behalf of whoever calls first.
+  virtual void serve_newcomers() noexcept = 0;
   /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
   virtual bool announce(arena& a) noexcept = 0;
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
@@ -74,6 +79,7 @@ class worker_supplier {
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock
   sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
   sync::atomic<bool> unmet_{false};
+  alignas(sync::cache_line_bytes) sync::atomic<bool> unserved_{false};  ///< of newcomers, since the last allotment
 };
 
 }  // namespace homing::scheduler

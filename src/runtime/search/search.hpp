@@ -54,6 +54,12 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       return nullptr;
     }
     if (pace.pause(budget_in(*d.thread->in))) {
+      if constexpr (Waiter::is_for_any_arena) {
+        worker_supplier& supplier = d.thread->in->supplier();
+        if (pace.rounds() > search_pace::pause_rounds && supplier.newcomer_waits()) {
+          supplier.serve_newcomers();
+        }
+      }
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {

@@ -4,7 +4,7 @@
 /// context; for the manager's order to leave; for the base stack of a coroutine's thread; for an arena to be empty.
 ///
 /// Threads:   the one that runs the loop; a loop on a coroutine may go on with another.
-/// Protocols: docs/protocols/sleep.md [S1], [S5], [S6], [S13], suspend.md [U5].
+/// Protocols: docs/protocols/sleep.md [S1], [S5], [S6], [S13], suspend.md [U5], arena.md [A22].
 #pragma once
 
 #include <concepts>
@@ -30,6 +30,8 @@ concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_st
                           const search_scope& scope) {
   /// Whether a resume task ends the loop, and is its result; else the loop goes on with that stack.
   { W::takes_resume_as_end } -> std::convertible_to<bool>;
+  /// Whether the thread is any arena's: between two looks it sees to those that wait for a worker. [A22]
+  { W::is_for_any_arena } -> std::convertible_to<bool>;
   /// The context that a nested wait on a coroutine waits for; null: none.
   { asked.wait() } -> std::same_as<wait_context*>;
   /// False once it has what it waits for.
@@ -76,6 +78,7 @@ class context_waiter {
   explicit context_waiter(wait_context& wait) noexcept : wait_(wait) {}
 
   static constexpr bool takes_resume_as_end = false;
+  static constexpr bool is_for_any_arena = false;
 
   [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
   [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
@@ -118,6 +121,7 @@ class context_waiter {
 class worker_waiter {
  public:
   static constexpr bool takes_resume_as_end = false;
+  static constexpr bool is_for_any_arena = true;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !t.in->worker_should_leave(t); }
   // Whoever lowers a limit and then spawns finds it kept: taking the task acquires the new allotment.
@@ -131,6 +135,7 @@ class worker_waiter {
 class coroutine_waiter {
  public:
   static constexpr bool takes_resume_as_end = true;
+  static constexpr bool is_for_any_arena = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
@@ -143,6 +148,7 @@ class coroutine_waiter {
 class empty_waiter {
  public:
   static constexpr bool takes_resume_as_end = false;
+  static constexpr bool is_for_any_arena = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }

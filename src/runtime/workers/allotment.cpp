@@ -1,6 +1,7 @@
 #include "runtime/workers/allotment.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "platform/check.hpp"
@@ -13,6 +14,7 @@ void allotment::begin(std::span<const domain_supply> supply, unsigned allottable
   left_ = std::max(1U, allottable);
   only_mandatory_ = allottable == 0;
   unmet_ = false;
+  portions_.clear();
   for (unsigned d = 0; d < domain_count(); ++d) {
     domain_state& state = domains_[d];
     // Below 0: the limit fell under the leases. [A13]
@@ -46,7 +48,7 @@ bool allotment::gives_mandatory_only(std::span<const unsigned> cpus, bool is_of_
 }
 
 void allotment::begin_level() noexcept {
-  portions_.clear();
+  first_of_level_ = portions_.size();
   without_ = false;
 }
 
@@ -62,7 +64,7 @@ void allotment::offer(const arena_demand& demand) noexcept {
   if (!mandatory_only || demand.is_mandatory) {
     give(p, 1);
   }
-  if (p.given != 0) {
+  if (p.given != 0 || p.spare != 0) {
     portions_.push_back(p);
   } else {
     without_ = without_ || !(p.is_homeless && demand.is_of_one_domain);
@@ -75,8 +77,12 @@ allotment::level_result allotment::end_level(bool more) noexcept {
   share_out();
   even_out();
   unmet_ = unmet_ || without_ ||
-           std::any_of(portions_.begin(), portions_.end(), [](const portion& p) { return p.given < p.wanted; });
+           std::any_of(level().begin(), level().end(), [](const portion& p) { return p.given < p.wanted; });
   return result;
+}
+
+bool allotment::can_hand_out(unsigned domain) const noexcept {
+  return left_ != 0 && domains_[domain].left > -domains_[domain].spare;
 }
 
 void allotment::hand_out(portion& p, unsigned domain) noexcept {
@@ -86,14 +92,28 @@ void allotment::hand_out(portion& p, unsigned domain) noexcept {
   --left_;
 }
 
-// An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more.
+// An arena whose tasks have all been taken keeps the workers that run them, where they are, and wants no more. [A22]
 void allotment::keep_workers(portion& p) noexcept {
   p.is_trimmed = true;
-  p.wanted = std::min(p.wanted, std::max(1U, p.of.workers));
+  const unsigned searching =
+      std::min(p.of.workers, static_cast<unsigned>(std::accumulate(p.of.searching.begin(), p.of.searching.end(), 0)));
+  const unsigned has = std::min(p.wanted, std::max(1U, p.of.workers));
+  p.wanted = std::min(has, p.of.workers == 0 ? 1U : p.of.workers - searching);
+  p.spare = has - p.wanted;
   for (unsigned d = 0; d < domain_count(); ++d) {
-    while (p.of.share[d] < p.of.present[d] && p.given < p.wanted && left_ != 0 &&
-           domains_[d].left > -domains_[d].spare) {
+    while (p.of.share[d] < p.of.present[d] - p.of.searching[d] && p.given < p.wanted && can_hand_out(d)) {
       hand_out(p, d);
+    }
+  }
+}
+
+void allotment::end() noexcept {
+  for (portion& p : portions_) {
+    for (unsigned d = 0; d < domain_count(); ++d) {
+      while (p.spare != 0 && p.of.share[d] < p.of.present[d] && can_hand_out(d)) {
+        hand_out(p, d);
+        --p.spare;
+      }
     }
   }
 }
@@ -138,17 +158,20 @@ void allotment::give(portion& p, std::uint64_t count) noexcept {
 
 void allotment::share_out() noexcept {
   std::uint64_t total = 0;
-  for (const portion& p : portions_) {
+  for (const portion& p : level()) {
     total += p.wanted - p.given;
   }
   const std::uint64_t to_share = std::min<std::uint64_t>(left_, total);
   std::uint64_t carry = 0;
-  for (std::size_t i = 0; i < portions_.size() && to_share != 0; ++i) {
-    const std::uint64_t exact = (portions_[i].wanted - portions_[i].given) * to_share + carry;
-    give(portions_[i], exact / total);
+  for (portion& p : level()) {
+    if (to_share == 0) {
+      break;
+    }
+    const std::uint64_t exact = (p.wanted - p.given) * to_share + carry;
+    give(p, exact / total);
     carry = exact % total;
   }
-  for (portion& p : portions_) {
+  for (portion& p : level()) {
     give(p, left_);  // what others could not use, since their domains had no more
   }
 }
@@ -174,7 +197,7 @@ void move(const allotment::portion& p, unsigned from, unsigned to) noexcept {
 }  // namespace
 
 void allotment::swap_with_others(portion& p, unsigned from, unsigned to) noexcept {
-  for (portion& other : portions_) {
+  for (portion& other : level()) {
     if (!may_move(p, from, to) || gain_of(p, from, to) <= 0) {
       return;
     }
@@ -188,7 +211,7 @@ void allotment::swap_with_others(portion& p, unsigned from, unsigned to) noexcep
 // Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
 // another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
 void allotment::even_out() noexcept {
-  for (portion& p : portions_) {
+  for (portion& p : level()) {
     for (unsigned from = 0; from < domain_count(); ++from) {
       for (unsigned to = 0; to < domain_count(); ++to) {
         swap_with_others(p, from, to);

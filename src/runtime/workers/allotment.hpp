@@ -2,10 +2,10 @@
 ///
 /// A computation and nothing else: it knows no thread, no lock and no clock, and takes no memory after reserve(). [A16]
 /// Use:       begin(), then for each level of priority, highest first: begin_level(), offer() for each arena in the
-///            order of turns while has_left(), end_level(); the level's portions are final then.
-/// Ownership: of its own numbers; what a demand refers to is its maker's, until the level has ended.
+///            order of turns while has_left(), end_level(); then end(), and the portions are final.
+/// Ownership: of its own numbers; what a demand refers to is its maker's, until end().
 /// Threads:   one at a time.
-/// Protocols: docs/protocols/arena.md [A12], [A13], [A17].
+/// Protocols: docs/protocols/arena.md [A12], [A13], [A17], [A22].
 /// Source:    TBB-NUMA 4.2.
 #pragma once
 
@@ -33,10 +33,11 @@ struct arena_demand {
   arena* whose = nullptr;          ///< a name: not looked into
   std::span<const unsigned> cpus;  ///< that it may use
   std::span<const int> present;    ///< workers that it has
+  std::span<const int> searching;  ///< of these, those that look for work; of no interest if it has more
   std::span<int> share;            ///< written: workers that it is given
   unsigned workers_max = 0;        ///< 0: none but a mandatory one
   unsigned workers = 0;            ///< that it has, in all
-  bool has_more = true;            ///< false: its tasks have all been taken; it keeps the workers that run them
+  bool has_more = true;            ///< false: its tasks have all been taken; it keeps the workers that run them [A22]
   bool is_mandatory = false;       ///< it has something that must be run even where no worker is allowed
   bool is_of_one_domain = false;   ///< a pinned section's [A12]
 };
@@ -64,17 +65,24 @@ class allotment {
     bool has_losers = false;  ///< some arena that wants workers has none
   };
   [[nodiscard]] level_result end_level(bool more) noexcept;
+  /// [A22] What is left goes to those whose workers look for work, so that these go on looking where they are.
+  void end() noexcept;
 
-  /// Who got workers in this level; who got none is not among them.
+  /// Who got workers, or has some that look for work; by level. `given` and the shares are final after end().
   struct portion {
     arena_demand of;
     unsigned wanted = 0;
+    unsigned spare = 0;  ///< workers that it has and that look for work: its own if nobody else wants them [A22]
     unsigned given = 0;
     bool is_trimmed = false;    ///< wanted less than it may have
     bool is_homeless = false;   ///< none of its domains has a worker, under the present limit
     bool is_mandatory = false;  ///< for mandatory concurrency only
   };
   [[nodiscard]] std::span<const portion> portions() const noexcept { return portions_; }
+  /// Of the level that was ended last.
+  [[nodiscard]] std::span<const portion> portions_of_level() const noexcept {
+    return portions().subspan(first_of_level_);
+  }
 
   /// Some arena could use more than it got.
   [[nodiscard]] bool is_unmet() const noexcept { return unmet_; }
@@ -90,9 +98,11 @@ class allotment {
   [[nodiscard]] static int spare_places(const domain_supply& supply) noexcept;
   [[nodiscard]] bool is_homeless(std::span<const unsigned> cpus) const noexcept;
   [[nodiscard]] unsigned domain_count() const noexcept { return static_cast<unsigned>(domains_.size()); }
+  [[nodiscard]] bool can_hand_out(unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain) noexcept;
   void keep_workers(portion& p) noexcept;
   void give(portion& p, std::uint64_t count) noexcept;
+  [[nodiscard]] std::span<portion> level() noexcept { return std::span(portions_).subspan(first_of_level_); }
   [[nodiscard]] bool is_better(const portion& p, unsigned domain, unsigned than) const noexcept;
   [[nodiscard]] std::optional<unsigned> next_domain_for(const portion& p) const noexcept;
   void share_out() noexcept;
@@ -105,6 +115,7 @@ class allotment {
   bool unmet_ = false;
   bool without_ = false;  ///< an arena of this level got none
   std::vector<portion> portions_;
+  std::size_t first_of_level_ = 0;  ///< among the portions
 };
 
 }  // namespace homing::scheduler

@@ -2,7 +2,7 @@
 ///
 /// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
 /// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
-/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11], [A14].
+/// Protocols: docs/protocols/arena.md [A3], [A6], [A8], [A9], [A11], [A14], [A22].
 #include <algorithm>
 #include <utility>
 
@@ -30,8 +30,16 @@ bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
   if (a.priority_level() < crowded_level_.load(sync::relaxed) || a.account().mandatory.load(sync::relaxed) ||
       available() > 0) {
     demand_changed();
+  } else if (!unserved_.load(sync::relaxed)) {
+    unserved_.store(true, sync::relaxed);  // [A22] a hint
   }
   return false;
+}
+
+void resource_manager::serve_newcomers() noexcept {
+  if (unserved_.load(sync::relaxed) && unserved_.exchange(false, sync::relaxed)) {
+    demand_changed();
+  }
 }
 
 bool resource_manager::announce(arena& a) noexcept {
@@ -139,6 +147,10 @@ void resource_manager::allot() noexcept {
       crowded = std::min(crowded, level);
     }
   }
+  allotment_.end();
+  for (const allotment::portion& p : allotment_.portions()) {
+    settle(p);
+  }
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].promised = allotment_.promised(d);
   }
@@ -197,7 +209,7 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
     }
   }
   const allotment::level_result result = allotment_.end_level(next != level.end());
-  const std::span<const allotment::portion> portions = allotment_.portions();
+  const std::span<const allotment::portion> portions = allotment_.portions_of_level();
   if (result.has_losers && !portions.empty()) {
     // By turns: the first has had its. Turns are long against the way of a worker from one arena to the next.
     const auto now = std::chrono::steady_clock::now();
@@ -205,9 +217,6 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
       turn_began_ = now;
       level.splice(level.end(), level, portions.front().of.whose->account().in_place);
     }
-  }
-  for (const allotment::portion& p : portions) {
-    settle(p);
   }
   return result.is_crowded ? crowd::yes : crowd::no;
 }
@@ -217,12 +226,16 @@ arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
       (a.has_enqueued() || a.account().kept.load(sync::relaxed))) {
     a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
+  worker_account& account = a.account();
   for (unsigned d = 0; d < domain_count_; ++d) {
-    a.account().present[d] = a.domain(d).active.load(sync::relaxed);
+    account.present[d] = std::max(0, a.domain(d).active.load(sync::relaxed));
+    // Of those counted, some may be application threads in an outermost loop.
+    account.searching[d] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, account.present[d]);
   }
   return {.whose = &a,
           .cpus = a.cpus_by_domain(),
-          .present = a.account().present,
+          .present = account.present,
+          .searching = account.searching,
           .share = a.account().share,
           .workers_max = a.max_workers(),
           .workers = static_cast<unsigned>(std::max(0, a.account().workers.load(sync::relaxed))),

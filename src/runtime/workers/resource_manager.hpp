@@ -73,6 +73,7 @@ class resource_manager final : public worker_supplier {
   void retire(arena& a) override;
   void demand_changed() noexcept override;
   bool demand_rose(arena& a, unsigned home) noexcept override;
+  void serve_newcomers() noexcept override;
   bool announce(arena& a) noexcept override;
   bool send_worker(arena& a, unsigned home, unsigned domains) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
