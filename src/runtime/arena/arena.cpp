@@ -215,13 +215,16 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   static_cast<void>(sleepers_.wake({.home = t.domain}, reach::all));
 }
 
-bool arena::stand_down() noexcept {
+bool arena::stand_down(pushers who) noexcept {
   if (has_work(no_isolation, anybody)) {
     return false;
   }
   // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at `busy`.
   const bool was_mandatory = account_.mandatory.exchange(false, sync::seq_cst);
   account_.busy.store(false, sync::seq_cst);
+  if (who == pushers::gone) {
+    return true;
+  }
   sync::heavy_fence();
   if (!has_work(no_isolation, anybody)) {
     return true;
@@ -242,7 +245,8 @@ void arena::worker_leaves(unsigned from) noexcept {
     return;
   }
   // [A14] Its share stays its own until somebody else asks, so that its next work need not ask again.
-  if (!stand_down() || supplier_.unmet()) {
+  const pushers who = account_.is_last_reference() ? pushers::gone : pushers::may_come;  // ours is dropped after this
+  if (!stand_down(who) || supplier_.unmet()) {
     supplier_.demand_changed();
   }
 }

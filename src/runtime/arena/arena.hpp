@@ -166,8 +166,9 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] bool wants_workers() const noexcept {
     return account_.busy.load(sync::seq_cst) && (max_workers_ != 0 || account_.mandatory.load(sync::relaxed));
   }
-  /// Says that no workers are wanted, unless work shows behind a fence; true if so.
-  bool stand_down() noexcept;
+  /// Says that no workers are wanted, unless work shows, behind a fence if anybody might push; true if so. [A3]
+  enum class pushers : bool { may_come, gone };
+  bool stand_down(pushers who) noexcept;
 
  private:
   // search_caller

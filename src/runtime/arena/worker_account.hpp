@@ -49,6 +49,9 @@ struct worker_account : sync::list_hook<worker_account> {
   std::vector<int> share{};      ///< what it gives
 
   void add_reference() noexcept { references.fetch_add(1, sync::relaxed); }
+  /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. acquire: all that
+  /// others did there. [A4]
+  [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::acquire) == 1; }
   /// One more, for who has found the arena through the manager; false if it is about to be retired.
   [[nodiscard]] bool try_reference() noexcept {
     int now = references.load(sync::relaxed);

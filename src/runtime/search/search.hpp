@@ -57,6 +57,9 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       if constexpr (Waiter::is_for_any_arena) {
         worker_supplier& supplier = d.thread->in->supplier();
         if (pace.rounds() > search_pace::pause_rounds && supplier.newcomer_waits()) {
+          if (d.thread->in->account().is_last_reference()) {
+            return nullptr;
+          }
           supplier.serve_newcomers();
         }
       }

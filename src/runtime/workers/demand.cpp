@@ -202,7 +202,8 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
     arena& a = **next;
     ++next;
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
-    if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 && a.stand_down())) {
+    if (!a.wants_workers() ||
+        (!has_more && a.account().workers.load(sync::relaxed) == 0 && a.stand_down(arena::pushers::may_come))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more));
