@@ -42,6 +42,20 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
   return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left()});
 }
 
+/// [A22] Whether the thread need not look any longer: an arena waits for a worker, and nobody brings work to this one.
+/// If work may still come, all are dealt anew, and the thread sees at its next look whether it should leave.
+template <waiter Waiter>
+bool leaves_for_newcomer(arena& a, const search_pace& pace) noexcept {
+  if (!Waiter::is_for_any_arena || !pace.has_looked_everywhere() || !a.supplier().newcomer_waits()) {
+    return false;
+  }
+  if (a.account().is_last_reference()) {
+    return true;
+  }
+  a.supplier().serve_newcomers();
+  return false;
+}
+
 /// Looks everywhere until there is a task, or the waiter has what it waits for; none then.
 template <waiter Waiter>
 task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope, call_duty& duty) {
@@ -53,16 +67,7 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
     if (!waiter.keep_going(*d.thread)) {
       return nullptr;
     }
-    if (pace.pause(budget_in(*d.thread->in))) {
-      if constexpr (Waiter::is_for_any_arena) {
-        worker_supplier& supplier = d.thread->in->supplier();
-        if (pace.rounds() > search_pace::pause_rounds && supplier.newcomer_waits()) {
-          if (d.thread->in->account().is_last_reference()) {
-            return nullptr;
-          }
-          supplier.serve_newcomers();
-        }
-      }
+    if (pace.pause(budget_in(*d.thread->in)) && !leaves_for_newcomer<Waiter>(*d.thread->in, pace)) {
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {

@@ -46,10 +46,13 @@ class search_pace {
     sched_yield();
     return true;
   }
-  [[nodiscard]] patience left() const noexcept { return rounds_ < pause_rounds + 4 ? patience::some : patience::none; }
+  [[nodiscard]] patience left() const noexcept { return rounds_ < patient_rounds ? patience::some : patience::none; }
+  /// After pause(): the last look left nothing to others.
+  [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
   void reset() noexcept { rounds_ = 0; }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
   static constexpr unsigned pause_rounds = 5;
+  static constexpr unsigned patient_rounds = pause_rounds + 4;
 
  private:
   unsigned rounds_ = 0;

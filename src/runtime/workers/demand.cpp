@@ -132,6 +132,9 @@ void resource_manager::call_for_all() noexcept {
 }
 
 void resource_manager::allot() noexcept {
+  if (unserved_.load(sync::relaxed)) {
+    unserved_.store(false, sync::relaxed);
+  }
   take_newcomers();
   served_before_.swap(served_);
   served_.clear();
