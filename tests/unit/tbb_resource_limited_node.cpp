@@ -162,7 +162,6 @@ TEST(resource_limited_node, takes_messages_of_many_threads) {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
         user.try_put(i);
-        if (i % 50 == 0) graph.wait_for_all();
       }
     });
   }

@@ -50,7 +50,11 @@ arena::~arena() = default;
 bool arena::try_occupy(unsigned i) noexcept {
   auto& occupied = slot(i).occupied;
   // acquire: the last occupant's writes to the slot's deque, released in release_slot(). [A1]
-  return !occupied.load(sync::relaxed) && !occupied.exchange(true, sync::acquire);
+  if (occupied.load(sync::relaxed) || occupied.exchange(true, sync::acquire)) {
+    return false;
+  }
+  sync::full_fence_after_exchange();  // [A23]
+  return true;
 }
 
 std::optional<unsigned> arena::occupy_first_free(unsigned first, unsigned last) noexcept {
@@ -180,7 +184,7 @@ void arena::call_instead(unsigned home) noexcept {
 }
 
 void arena::new_common_work(const work_call& call) noexcept {
-  searchers_.pushers_fence();
+  sync::full_fence();  // the pusher may have no slot here [A23]
   if (searchers_.nobody_for(call.kind) && could_come()) {
     call_somebody(call, reach::all);
   }
@@ -207,6 +211,14 @@ void arena::uncovered_work(const arena_slot& where) noexcept {
   }
 }
 
+// [A23] Where nobody is inside who pushes behind light fences, a full fence does.
+void arena::see_pushes(slot_id this_slot) noexcept {
+  sync::full_fence();
+  if (may_have_pusher(this_slot)) {
+    sync::heavy_fence();
+  }
+}
+
 void arena::worker_found_no_slot(thread_state& t) noexcept {
   searchers_.withdraw(t.domain);
   // [S3] Who pushed meanwhile relied on this worker. Application threads fill the arena; one of them may be asleep in a
@@ -215,7 +227,7 @@ void arena::worker_found_no_slot(thread_state& t) noexcept {
   static_cast<void>(sleepers_.wake({.home = t.domain}, reach::all));
 }
 
-bool arena::stand_down(pushers who) noexcept {
+bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
   if (has_work(no_isolation, anybody)) {
     return false;
   }
@@ -225,7 +237,7 @@ bool arena::stand_down(pushers who) noexcept {
   if (who == pushers::gone) {
     return true;
   }
-  sync::heavy_fence();
+  see_pushes(this_slot);
   if (!has_work(no_isolation, anybody)) {
     return true;
   }
@@ -237,7 +249,7 @@ bool arena::stand_down(pushers who) noexcept {
   return false;
 }
 
-void arena::worker_leaves(unsigned from) noexcept {
+void arena::worker_leaves(unsigned from, slot_id this_slot) noexcept {
   const int before_here = domain(from).active.fetch_sub(1, sync::relaxed);
   const int before = account_.workers.fetch_sub(1, sync::seq_cst);
   platform::require(before > 0 && before_here > 0, "A3: a worker that leaves was counted in its arena and domain");
@@ -246,7 +258,7 @@ void arena::worker_leaves(unsigned from) noexcept {
   }
   // [A14] Its share stays its own until somebody else asks, so that its next work need not ask again.
   const pushers who = account_.is_last_reference() ? pushers::gone : pushers::may_come;  // ours is dropped after this
-  if (!stand_down(who) || supplier_.unmet()) {
+  if (!stand_down(who, this_slot) || supplier_.unmet()) {
     supplier_.demand_changed();
   }
 }

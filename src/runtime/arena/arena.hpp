@@ -103,7 +103,8 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] bool worker_could_enter() noexcept;
   void worker_found_no_slot(thread_state& t) noexcept;
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
-  void worker_leaves(unsigned from) noexcept;
+  /// `this_slot`: the one that it holds still, or no_slot.
+  void worker_leaves(unsigned from, slot_id this_slot) noexcept;
 
   /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as
   /// searching.
@@ -168,16 +169,20 @@ class arena final : public work_places, private search_caller {
   }
   /// Says that no workers are wanted, unless work shows, behind a fence if anybody might push; true if so. [A3]
   enum class pushers : bool { may_come, gone };
-  bool stand_down(pushers who) noexcept;
+  /// `this_slot`: which the calling thread holds, without pushing.
+  bool stand_down(pushers who, slot_id this_slot) noexcept;
 
  private:
+  /// The heavy side of a pusher's light fence.
+  void see_pushes(slot_id this_slot) noexcept;
+
   // search_caller
   [[nodiscard]] bool could_come() const noexcept override;
   void call(const work_call& call, reach who) noexcept override { call_somebody(call, who); }
   void found_nothing_left() noexcept override;
 
   [[nodiscard]] int workers_wanted() const noexcept;
-  /// After the push of what must be run even where no worker is allowed.
+  /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
   void want_mandatory_worker_if_deserted() noexcept;
   void call_workers_for_phase() noexcept;
@@ -187,6 +192,7 @@ class arena final : public work_places, private search_caller {
   void call_allotted(const work_call& call, reach who) noexcept;
   [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;
   void new_common_work(const work_call& call) noexcept;
+  /// [S14] After the push and a full fence: searchers in nested waits need pass none.
   void new_enqueued_work(unsigned home_or_none) noexcept;
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>

@@ -16,24 +16,25 @@ void arena::detach(task& t, unsigned home) {
 
 void arena::submit(task& t, unsigned home_or_none) {
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
+  sync::full_fence();
   new_enqueued_work(home_or_none);
 }
 
 void arena::enqueue(task& t, unsigned home_or_none) {
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
+  sync::full_fence();
   want_mandatory_worker();
   new_enqueued_work(home_or_none);
 }
 
 void arena::delegate(task& t) {
   delegated.push(t);
+  sync::full_fence();
   want_mandatory_worker();
   new_enqueued_work(no_home);
 }
 
 void arena::new_enqueued_work(unsigned home_or_none) noexcept {
-  // [S14] Always a full fence: the lock of the queue is one anyway, and searchers in nested waits need pass none.
-  sync::full_fence();
   const bool common = home_or_none == no_home;
   const unsigned home = common ? 0 : home_or_none;
   const bool nobody =
@@ -48,7 +49,6 @@ void arena::new_enqueued_work(unsigned home_or_none) noexcept {
 }
 
 void arena::want_mandatory_worker() noexcept {
-  sync::light_fence();  // the push before the look at `mandatory`; partner: a leaving worker's heavy fence [A3]
   if ((max_workers_ == 0 || is_of_one_domain() || supplier_.allottable_workers() == 0) &&
       slot_count() > reserved_slots_ && !account_.mandatory.load(sync::relaxed) &&
       !account_.mandatory.exchange(true, sync::seq_cst)) {
@@ -77,6 +77,7 @@ void arena::submit_critical(task& t) {
 
 void arena::submit_resume(left_stack& stack) noexcept {
   resumed.push(stack);
+  sync::full_fence();
   if (is_of_one_domain()) {
     want_mandatory_worker();  // its own domain may have none, and all who know of the stack may wait for it elsewhere
   } else if (max_workers_ == 0) {

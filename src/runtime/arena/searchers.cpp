@@ -24,24 +24,28 @@ void searchers::stop_to_sleep(thread_state& t, const search_scope& scope) noexce
 void searchers::stop_searching(thread_state& t, const search_scope& scope) noexcept {
   t.slot->searching.store(false, sync::relaxed);
   const searcher_counts::stopped left = places_.searching.end(t.domain, weight_of(scope));
+  sync::full_fence_after_exchange();  // [A23] before what it pushes next, and its look at the share
   // [S10] Where thieves stay, pushers rely on their domain's searchers.
   const bool stay = places_.thieves_stay();
   if (stay ? left.last_of_domain : left.last) {
-    hand_over(t.domain);
+    hand_over(t);
   } else if (stay ? left.last_outer_of_domain : left.last_outer) {
     hand_over_enqueued(t.domain);
   }
 }
 
 // [S3] The last thread that searched takes a task: whoever pushed meanwhile relied on it, so it hands the duty on.
-void searchers::hand_over(unsigned domain) noexcept {
+void searchers::hand_over(const thread_state& t) noexcept {
   if (!caller_.could_come()) {
     return;
   }
+  const unsigned domain = t.domain;
   const bool stay = places_.thieves_stay();
   const unsigned by = stay ? domain : work_places::anybody;
   if (!places_.has_work(no_isolation, by)) {
-    see_all_pushes();
+    if (places_.may_have_pusher(t.slot_number)) {  // [A23] else the full fence behind the count is enough
+      see_all_pushes();
+    }
     if (!places_.has_work(no_isolation, by)) {
       caller_.found_nothing_left();
       return;

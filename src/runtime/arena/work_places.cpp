@@ -99,6 +99,16 @@ bool work_places::has_common_task(const search_scope& scope) noexcept {
          critical.has_if([&](const task& t) { return task_access::isolation(t) == scope.isolation; });
 }
 
+bool work_places::may_have_pusher(slot_id but) const noexcept {
+  for (unsigned i = 0; i < slot_count(); ++i) {
+    // acquire, both: what was pushed before the slot was freed, or before its thread began to look.
+    if (i != but && slot(i).occupied.load(sync::acquire) && !slot(i).searching.load(sync::acquire)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
   return slot.tasks.has([&](std::uint64_t tag) {
     const slot_id affinity = tag_affinity(tag);

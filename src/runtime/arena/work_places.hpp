@@ -114,6 +114,9 @@ class work_places {
     const int absent = d.absent.load(sync::relaxed);
     return d.allotted.load(sync::relaxed) <= absent && d.active.load(sync::relaxed) <= absent;
   }
+  /// [A23] Behind a full fence of the caller's: false if whoever holds a slot but this one is looking for work, so that
+  /// nobody pushes behind a light fence until it has passed a full one.
+  [[nodiscard]] bool may_have_pusher(slot_id but) const noexcept;
   /// Whether thieves leave tasks to others, however idle they are: those of S10, and of oneTBB's rule for mailboxes.
   [[nodiscard]] bool thieves_leave_tasks() const noexcept { return stays_ || mailbox_idle_ == idle_rule::tbb; }
 

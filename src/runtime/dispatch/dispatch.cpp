@@ -231,7 +231,7 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
   }
   if (number == no_slot) {
     a.worker_found_no_slot(t);
-    a.worker_leaves(t.domain);
+    a.worker_leaves(t.domain, no_slot);
   } else {
     attachment stay(t, a, number, thread_kind::worker);
     search_mark mark = search_mark::held;
@@ -244,7 +244,8 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
-    a.worker_leaves(t.domain);  // before the observers: whoever they let go on finds mandatory concurrency at its end
+    a.worker_leaves(t.domain,
+                    number);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
       a.observers.notify_exit(t.notified, true);
     }

@@ -188,8 +188,12 @@ void resource_manager::look_again_at_trimmed() noexcept {
   if (newly_trimmed_.empty()) {
     return;
   }
-  // [A11] The smaller shares are out before this look; partner: a push, then the look at the share.
-  sync::heavy_fence();
+  // [A11] The smaller shares are out before this look; partner: a push, then the look at the share. [A23]
+  sync::full_fence();
+  if (std::any_of(newly_trimmed_.begin(), newly_trimmed_.end(),
+                  [](const arena* a) { return a->may_have_pusher(no_slot); })) {
+    sync::heavy_fence();
+  }
   for (arena* a : newly_trimmed_) {
     if (a->has_work(no_isolation, arena::anybody)) {
       dirty_.store(true, sync::seq_cst);
@@ -205,8 +209,8 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
     arena& a = **next;
     ++next;
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
-    if (!a.wants_workers() ||
-        (!has_more && a.account().workers.load(sync::relaxed) == 0 && a.stand_down(arena::pushers::may_come))) {
+    if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
+                               a.stand_down(arena::pushers::may_come, no_slot))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more));
