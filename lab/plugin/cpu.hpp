@@ -11,6 +11,7 @@
 #include "bell.hpp"
 #include "counts.hpp"
 #include "decode.hpp"
+#include "kernel_spin.hpp"
 #include "pipeline.hpp"
 #include "stream_detector.hpp"
 #include "units.hpp"
@@ -114,13 +115,20 @@ struct alignas(64) cpu_state {
   [[nodiscard]] ticks now() const noexcept { return clock.load(std::memory_order_relaxed); }
   void set_timed(bool is) noexcept {
     timed = is;
+    held = false;
+    spin.forget();
     untimed_left = untimed_max;
     aside.store(false, std::memory_order_relaxed);
+  }
+  /// The kernel waits for another CPU, and is ahead of others: until it goes on, no virtual time passes. [LM14]
+  void hold(bool is) noexcept {
+    held = is;
+    timed = !is;
   }
   /// It runs `instructions` that take no virtual time. Who does so for long may itself wait for a CPU that waits for
   /// it.
   void run_untimed(std::uint64_t instructions) noexcept {
-    if (untimed_left == 0) return;
+    if (untimed_left == 0 || held) return;
     untimed_left -= std::min(untimed_left, instructions);
     if (untimed_left == 0) aside.store(true, std::memory_order_relaxed);  // a hint for those who wait, and look again
   }
@@ -143,6 +151,7 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
   bool timed = true;               // false while an interrupt is served, which takes no virtual time [LM9]
+  bool held = false;               // true if it is not timed because it waits in the kernel
   std::atomic<bool> aside{false};  // it has been served for so long that others must not wait for its clock [LM7]
   std::uint64_t untimed_left = 0;  // instructions until then
   waiting wait;
@@ -154,6 +163,7 @@ struct alignas(64) cpu_state {
   pipeline board;
   code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
   std::size_t begun = 0;
+  kernel_spin spin;
   lines_on_their_way coming;
   open_lines open;
   nearest_lines nearest;

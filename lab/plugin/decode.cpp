@@ -38,6 +38,7 @@ code_block::code_block(std::uint64_t address, std::span<const std::uint8_t> code
     place.index = static_cast<std::uint16_t>(i);
     place.offset = offset;
     place.block = this;
+    pauses_ |= place.kind == op_kind::pause;
     ends_in_call_ = known.is_system_call(instruction);
     offset = static_cast<std::uint16_t>(offset + sizes[i]);
   }

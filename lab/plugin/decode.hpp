@@ -42,12 +42,13 @@ class code_block {
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::size_t instructions() const noexcept { return size_; }
   [[nodiscard]] bool ends_in_call() const noexcept { return ends_in_call_; }  // its last is a system call
+  [[nodiscard]] bool pauses() const noexcept { return pauses_; }  // has an instruction that is for loops that wait
   [[nodiscard]] const code_place* places() const noexcept { return places_.get(); }
 
  private:
   std::uint64_t address_;
   std::uint32_t size_;
-  bool ends_in_call_ = false;
+  bool ends_in_call_ = false, pauses_ = false;
   std::unique_ptr<code_place[]> places_;
 };
 

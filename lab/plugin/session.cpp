@@ -96,11 +96,17 @@ void session::run(unsigned i, code_block& block, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
   finish(cpu);
+  if (by == who::kernel) hold(cpu, block);
   begin(cpu, block.instructions(), by);
   __builtin_prefetch(block.places());
   cpu.block = &block;
   cpu.begun = 0;
   settle(cpu, by, cpu.now());
+}
+
+/// [LM14] Interrupts take no time in any case.
+void session::hold(cpu_state& cpu, const code_block& block) noexcept {
+  if (cpu.timed || cpu.held) cpu.hold(cpu.spin.note(block) && clocks_.leads(cpu));
 }
 
 void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {

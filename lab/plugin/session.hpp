@@ -104,6 +104,7 @@ class session {
  private:
   void begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept;
   static void finish(cpu_state& cpu) noexcept;
+  void hold(cpu_state& cpu, const code_block& block) noexcept;
   void settle(cpu_state& cpu, who by, ticks before) noexcept;
   void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);
