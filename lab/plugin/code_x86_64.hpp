@@ -38,4 +38,9 @@ namespace homing::lab::model::x86_64 {
   return code.size() == 2 && ((code[0] == 0x0f && code[1] == 0x05) || (code[0] == 0xcd && code[1] == 0x80));
 }
 
+/// True for PAUSE.
+[[nodiscard]] inline bool is_pause(std::span<const std::uint8_t> code) {
+  return code.size() == 2 && code[0] == 0xf3 && code[1] == 0x90;
+}
+
 }  // namespace homing::lab::model::x86_64

@@ -161,7 +161,7 @@ struct alignas(64) cpu_state {
   miss_window window;
   stream_detector streams;
   pipeline board;
-  code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
+  const code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
   std::size_t begun = 0;
   kernel_spin spin;
   lines_on_their_way coming;

@@ -92,13 +92,12 @@ void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   settle(cpu, by, before);
 }
 
-void session::run(unsigned i, code_block& block, who by) noexcept {
+void session::run(unsigned i, const code_block& block, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
   finish(cpu);
   if (by == who::kernel) hold(cpu, block);
   begin(cpu, block.instructions(), by);
-  __builtin_prefetch(block.places());
   cpu.block = &block;
   cpu.begun = 0;
   settle(cpu, by, cpu.now());
@@ -134,13 +133,14 @@ void session::settle(cpu_state& cpu, who by, ticks before) noexcept {
 
 void session::reach(unsigned i, const code_place& at) noexcept {
   cpu_state& cpu = cpus_[i];
-  if (cpu.block != at.block) {
+  const code_block* const block = &at.block();
+  if (cpu.block != block) {
     finish(cpu);
-    cpu.block = at.block;
+    cpu.block = block;
     cpu.begun = at.index;
   }
   if (!cpu.timed || at.index <= cpu.begun) return;
-  cpu.advance_to(cpu.board.run(at.block->places() + cpu.begun, &at, cpu.now()));
+  cpu.advance_to(cpu.board.run(block->places() + cpu.begun, &at, cpu.now()));
   cpu.begun = at.index;
 }
 

@@ -63,7 +63,7 @@ class session {
   /// `instructions` are about to be run.
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
   /// A block of code is about to be run: its instructions enter the scoreboard as its accesses come.
-  void run(unsigned cpu, code_block& block, who by) noexcept;
+  void run(unsigned cpu, const code_block& block, who by) noexcept;
   /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself. Returns
   /// how long its line took: 0 for a hit, and where no time passes.
   ticks access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,

@@ -215,14 +215,16 @@ TEST_F(LabSession, AnIdleCpusInterruptsTakeNoTime) {
 /// Blocks as the kernel has them, at addresses of their own.
 struct LabKernelSpin : LabSession {
   LabKernelSpin()
-      : spin(0xffffffff81000000, std::vector<std::uint8_t>{0xf3, 0x90, 0xeb, 0xfc}, std::vector<std::uint8_t>{2, 2}),
-        work(0xffffffff82000000, std::vector<std::uint8_t>(8, 0x90), std::vector<std::uint8_t>(8, 1)) {
+      : spin(code_block::make(memory, 0xffffffff81000000, std::vector<std::uint8_t>{0xf3, 0x90, 0xeb, 0xfc},
+                              std::vector<std::uint8_t>{2, 2})),
+        work(code_block::make(memory, 0xffffffff82000000, std::vector<std::uint8_t>(8, 0x90),
+                              std::vector<std::uint8_t>(8, 1))) {
     calibrate();
     for (const unsigned cpu : {0U, 1U}) run.run(cpu, 1, who::program);
     run.enter_kernel(0, session::entry::system_call, 0xcc);
   }
   /// The cycles that a block, run so often, took CPU 0.
-  double cycles_of(code_block& block, int times) {
+  double cycles_of(const code_block& block, int times) {
     run.finish(0);
     const ticks before = run.cpu(0).now();
     for (int i = 0; i != times; ++i) run.run(0, block, who::kernel);
@@ -231,7 +233,8 @@ struct LabKernelSpin : LabSession {
   }
 
   static constexpr double quantum = precision{}.quantum_cycles, slack = 200;  // slack: a PAUSE, and a block
-  code_block spin, work;
+  std::pmr::monotonic_buffer_resource memory;
+  const code_block &spin, &work;
 };
 
 TEST_F(LabKernelSpin, TakesNoTimeBeyondTheOthers) {
@@ -295,6 +298,9 @@ TEST(LabMark, OtherInstructionsAreNot) {
   EXPECT_FALSE(x86_64::is_locked(swap));
   EXPECT_FALSE(x86_64::is_locked(load));
   EXPECT_TRUE(x86_64::is_system_call(call));
+  const std::uint8_t pause[] = {0xf3, 0x90}, nothing[] = {0x66, 0x90};
+  EXPECT_TRUE(x86_64::is_pause(pause));
+  EXPECT_FALSE(x86_64::is_pause(nothing));
   EXPECT_FALSE(x86_64::is_system_call(swap));
 }
 
