@@ -58,4 +58,9 @@ namespace homing::lab::model::aarch64 {
   return word_of(code) == 0xd503203f || word_of(code) == 0xd503205f;
 }
 
+/// True for eret.
+[[nodiscard]] inline bool is_interrupt_return(std::span<const std::uint8_t> code) {
+  return word_of(code) == 0xd69f03e0;
+}
+
 }  // namespace homing::lab::model::aarch64

@@ -12,6 +12,7 @@
 #include "counts.hpp"
 #include "decode.hpp"
 #include "kernel_spin.hpp"
+#include "nested_interrupts.hpp"
 #include "pipeline.hpp"
 #include "stream_detector.hpp"
 #include "units.hpp"
@@ -117,7 +118,18 @@ struct alignas(64) cpu_state {
     timed = is;
     held = false;
     spin.forget();
+    nested.forget();
     untimed_left = untimed_max;
+    aside.store(false, std::memory_order_relaxed);
+  }
+  /// An interrupt is served while a system call is, from now on or no longer. [LM9]
+  void interrupt() noexcept {
+    if (timed || held) untimed_left = untimed_max;
+    held = timed = false;
+    spin.forget();
+  }
+  void resume() noexcept {
+    timed = true;
     aside.store(false, std::memory_order_relaxed);
   }
   /// The kernel waits for another CPU, and is ahead of others: until it goes on, no virtual time passes. [LM14]
@@ -164,6 +176,7 @@ struct alignas(64) cpu_state {
   const code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
   std::size_t begun = 0;
   kernel_spin spin;
+  nested_interrupts nested;
   lines_on_their_way coming;
   open_lines open;
   nearest_lines nearest;

@@ -48,6 +48,7 @@ const code_block& code_block::make(std::pmr::memory_resource& memory, std::uint6
                                      static_cast<std::uint16_t>(i), offset};
     made->pauses_ |= place.kind == op_kind::pause;
     made->ends_in_call_ = known.is_system_call(instruction);
+    made->returns_ = known.is_interrupt_return(instruction);
     offset = static_cast<std::uint16_t>(offset + sizes[i]);
   }
   return *made;

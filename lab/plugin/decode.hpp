@@ -7,6 +7,7 @@
 /// Source:    capstone, which decodes; docs/protocols/lab_model.md [LM10].
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
@@ -46,6 +47,13 @@ class code_block {
   [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
   [[nodiscard]] std::size_t instructions() const noexcept { return size_; }
   [[nodiscard]] bool ends_in_call() const noexcept { return ends_in_call_; }  // its last is a system call
+  [[nodiscard]] bool returns() const noexcept { return returns_; }            // its last returns from an interrupt
+  /// The kernel was entered here from the program without a system call. Relaxed: who learns it late takes one
+  /// interrupt's time.
+  [[nodiscard]] bool is_entry() const noexcept { return is_entry_.load(std::memory_order_relaxed); }
+  void enter() const noexcept {
+    if (!is_entry()) is_entry_.store(true, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool pauses() const noexcept { return pauses_; }  // has an instruction that is for loops that wait
   [[nodiscard]] const code_place* places() const noexcept { return reinterpret_cast<const code_place*>(this + 1); }
   /// Its first eleven instructions, which few blocks exceed.
@@ -58,7 +66,8 @@ class code_block {
 
   std::uint64_t address_;
   std::uint32_t size_;
-  bool ends_in_call_ = false, pauses_ = false;
+  bool ends_in_call_ = false, pauses_ = false, returns_ = false;
+  mutable std::atomic<bool> is_entry_{false};
 };
 static_assert(sizeof(code_place) == 16 && sizeof(code_block) == 16, "four of them to a line");
 

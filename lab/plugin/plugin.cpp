@@ -113,7 +113,7 @@ void on_block(unsigned vcpu, void* data) {
   if (By == who::kernel) {
     if (!context.in_kernel) {
       const bool call = context.last_block != nullptr && context.last_block->ends_in_call();
-      the_session->enter_kernel(vcpu, call ? session::entry::system_call : session::entry::other, block.address());
+      the_session->enter_kernel(vcpu, call ? session::entry::system_call : session::entry::other, block);
     }
     if (&block != context.last_block) context.pages.forget();
     context.in_kernel = true;

@@ -96,16 +96,21 @@ void session::run(unsigned i, const code_block& block, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
   finish(cpu);
-  if (by == who::kernel) hold(cpu, block);
+  if (by == who::kernel) time_kernel(cpu, block);
   begin(cpu, block.instructions(), by);
   cpu.block = &block;
   cpu.begun = 0;
   settle(cpu, by, cpu.now());
 }
 
-/// [LM14] Interrupts take no time in any case.
-void session::hold(cpu_state& cpu, const code_block& block) noexcept {
-  if (cpu.timed || cpu.held) cpu.hold(cpu.spin.note(block) && clocks_.leads(cpu));
+/// Whether a block of the kernel's takes time: not if it is an interrupt's [LM9], nor if it waits for a slower CPU
+/// [LM14].
+void session::time_kernel(cpu_state& cpu, const code_block& block) noexcept {
+  const bool nested = cpu.nested.on();
+  if (!cpu.timed && !cpu.held && !nested) return;  // it came from the program, or while the CPU was idle
+  if (cpu.nested.note(block, page_fault_.load(std::memory_order_relaxed))) return cpu.interrupt();
+  if (nested) cpu.resume();
+  cpu.hold(cpu.spin.note(block) && clocks_.leads(cpu));
 }
 
 void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {

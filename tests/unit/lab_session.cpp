@@ -262,6 +262,39 @@ TEST_F(LabKernelSpin, LeavesInterruptsWithoutTime) {
   EXPECT_EQ(cycles_of(work, 100), 0);
 }
 
+/// As the kernel has them: where a timer's interrupt enters, and how it returns.
+struct LabNestedInterrupt : LabKernelSpin {
+  LabNestedInterrupt()
+      : timer(code_block::make(memory, 0xffffffff83000000, std::vector<std::uint8_t>(4, 0x90),
+                               std::vector<std::uint8_t>(4, 1))),
+        back(code_block::make(memory, 0xffffffff83000010, std::vector<std::uint8_t>{0x48, 0xcf},
+                              std::vector<std::uint8_t>{2})) {
+    run.leave_kernel(0);
+    run.enter_kernel(0, session::entry::other, timer);  // it has come to the program before
+    run.leave_kernel(0);
+    run.enter_kernel(0, session::entry::system_call, work);
+  }
+  const code_block &timer, &back;
+};
+
+TEST_F(LabNestedInterrupt, TakesNoTimeUntilItReturns) {
+  EXPECT_EQ(cycles_of(work, 10), 80);
+  EXPECT_EQ(cycles_of(timer, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 0);
+  EXPECT_EQ(cycles_of(timer, 1), 0) << "one in another";
+  EXPECT_EQ(cycles_of(back, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 0) << "the first is not over";
+  EXPECT_EQ(cycles_of(back, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 80) << "the system call goes on";
+}
+
+TEST_F(LabNestedInterrupt, IsOverWhenTheProgramGoesOn) {
+  EXPECT_EQ(cycles_of(timer, 1), 0);
+  run.leave_kernel(0);
+  run.enter_kernel(0, session::entry::system_call, work);
+  EXPECT_EQ(cycles_of(work, 10), 80);
+}
+
 TEST(LabArguments, AreNamedWhenWrong) {
   const auto complaint = [](const std::vector<std::string>& arguments) -> std::string {
     try {
