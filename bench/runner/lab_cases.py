@@ -12,7 +12,7 @@ from pathlib import Path
 from .execute import Library, list_cases, run
 from .lab_boot import LabJob
 
-QUICK = ("short_loops/*", "loops/empty_simple", "fib/task_group")
+QUICK = ("short_loops/*", "loops/empty_simple", "loops/nested")
 LONGEST_NS = 4_000_000  # of one iteration, on the host with one thread
 # Rests and time-outs; what the stock library's binding decides, which it loads at run time and is not there; addresses, which
 # it has not.

@@ -53,4 +53,14 @@ namespace homing::lab::model::aarch64 {
   return (word_of(code) & 0xffe0001f) == 0xd4000001;
 }
 
+/// True for yield and wfe.
+[[nodiscard]] inline bool is_pause(std::span<const std::uint8_t> code) {
+  return word_of(code) == 0xd503203f || word_of(code) == 0xd503205f;
+}
+
+/// True for eret.
+[[nodiscard]] inline bool is_interrupt_return(std::span<const std::uint8_t> code) {
+  return word_of(code) == 0xd69f03e0;
+}
+
 }  // namespace homing::lab::model::aarch64

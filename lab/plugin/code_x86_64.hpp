@@ -38,4 +38,14 @@ namespace homing::lab::model::x86_64 {
   return code.size() == 2 && ((code[0] == 0x0f && code[1] == 0x05) || (code[0] == 0xcd && code[1] == 0x80));
 }
 
+/// True for PAUSE.
+[[nodiscard]] inline bool is_pause(std::span<const std::uint8_t> code) {
+  return code.size() == 2 && code[0] == 0xf3 && code[1] == 0x90;
+}
+
+/// True for IRETQ.
+[[nodiscard]] inline bool is_interrupt_return(std::span<const std::uint8_t> code) {
+  return code.size() == 2 && code[0] == 0x48 && code[1] == 0xcf;
+}
+
 }  // namespace homing::lab::model::x86_64

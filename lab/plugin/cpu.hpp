@@ -11,6 +11,8 @@
 #include "bell.hpp"
 #include "counts.hpp"
 #include "decode.hpp"
+#include "kernel_spin.hpp"
+#include "nested_interrupts.hpp"
 #include "pipeline.hpp"
 #include "stream_detector.hpp"
 #include "units.hpp"
@@ -114,13 +116,31 @@ struct alignas(64) cpu_state {
   [[nodiscard]] ticks now() const noexcept { return clock.load(std::memory_order_relaxed); }
   void set_timed(bool is) noexcept {
     timed = is;
+    held = false;
+    spin.forget();
+    nested.forget();
     untimed_left = untimed_max;
     aside.store(false, std::memory_order_relaxed);
+  }
+  /// An interrupt is served while a system call is, from now on or no longer. [LM9]
+  void interrupt() noexcept {
+    if (timed || held) untimed_left = untimed_max;
+    held = timed = false;
+    spin.forget();
+  }
+  void resume() noexcept {
+    timed = true;
+    aside.store(false, std::memory_order_relaxed);
+  }
+  /// The kernel waits for another CPU, and is ahead of others: until it goes on, no virtual time passes. [LM14]
+  void hold(bool is) noexcept {
+    held = is;
+    timed = !is;
   }
   /// It runs `instructions` that take no virtual time. Who does so for long may itself wait for a CPU that waits for
   /// it.
   void run_untimed(std::uint64_t instructions) noexcept {
-    if (untimed_left == 0) return;
+    if (untimed_left == 0 || held) return;
     untimed_left -= std::min(untimed_left, instructions);
     if (untimed_left == 0) aside.store(true, std::memory_order_relaxed);  // a hint for those who wait, and look again
   }
@@ -143,6 +163,7 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
   bool timed = true;               // false while an interrupt is served, which takes no virtual time [LM9]
+  bool held = false;               // true if it is not timed because it waits in the kernel
   std::atomic<bool> aside{false};  // it has been served for so long that others must not wait for its clock [LM7]
   std::uint64_t untimed_left = 0;  // instructions until then
   waiting wait;
@@ -152,8 +173,10 @@ struct alignas(64) cpu_state {
   miss_window window;
   stream_detector streams;
   pipeline board;
-  code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
+  const code_block* block = nullptr;  // what it runs, and how many of its instructions are on the board already
   std::size_t begun = 0;
+  kernel_spin spin;
+  nested_interrupts nested;
   lines_on_their_way coming;
   open_lines open;
   nearest_lines nearest;

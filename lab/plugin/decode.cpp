@@ -1,8 +1,18 @@
 #include "decode.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
 #include "instruction_set.hpp"
 
 namespace homing::lab::model {
+namespace {
+
+constexpr std::size_t host_line_bytes = 64, huge_page_bytes = 2U << 20;
+
+}  // namespace
 
 std::vector<micro_op> decode(std::span<const std::uint8_t> code, std::span<const std::uint8_t> sizes) {
   static std::mutex decoding;
@@ -23,34 +33,46 @@ std::vector<micro_op> decode(std::span<const std::uint8_t> code, std::span<const
   return result;
 }
 
-code_block::code_block(std::uint64_t address, std::span<const std::uint8_t> code, std::span<const std::uint8_t> sizes)
-    : address_(address),
-      size_(static_cast<std::uint32_t>(sizes.size())),
-      places_(std::make_unique<code_place[]>(sizes.size())) {
+const code_block& code_block::make(std::pmr::memory_resource& memory, std::uint64_t address,
+                                   std::span<const std::uint8_t> code, std::span<const std::uint8_t> sizes) {
+  void* const place_of = memory.allocate(sizeof(code_block) + sizes.size() * sizeof(code_place), host_line_bytes);
+  auto* const made = new (place_of) code_block(address, sizes.size());
   const std::vector<micro_op> operations = decode(code, sizes);
   const instruction_set& known = guest_instructions();
+  auto* const places = reinterpret_cast<code_place*>(made + 1);
   std::uint16_t offset = 0;
   for (std::size_t i = 0; i != sizes.size(); ++i) {
     const auto instruction = code.subspan(offset, sizes[i]);
-    code_place& place = places_[i];
-    static_cast<micro_op&>(place) = operations[i];
-    place.mark = static_cast<std::uint8_t>(known.mark_of(instruction).value_or(0));
-    place.index = static_cast<std::uint16_t>(i);
-    place.offset = offset;
-    place.block = this;
-    ends_in_call_ = known.is_system_call(instruction);
+    const code_place& place =
+        *new (places + i) code_place{operations[i], static_cast<std::uint8_t>(known.mark_of(instruction).value_or(0)),
+                                     static_cast<std::uint16_t>(i), offset};
+    made->pauses_ |= place.kind == op_kind::pause;
+    made->ends_in_call_ = known.is_system_call(instruction);
+    made->returns_ = known.is_interrupt_return(instruction);
     offset = static_cast<std::uint16_t>(offset + sizes[i]);
   }
+  return *made;
 }
 
-code_block* code_store::find(std::uint64_t address, std::span<const std::uint8_t> code,
-                             std::span<const std::uint8_t> sizes) {
+void* huge_pages::do_allocate(std::size_t bytes, std::size_t alignment) {
+  alignment = std::max(alignment, huge_page_bytes);
+  void* const memory = ::operator new(bytes, std::align_val_t{alignment});
+  madvise(memory, bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);  // if it is refused, pages are small
+  return memory;
+}
+
+void huge_pages::do_deallocate(void* memory, std::size_t, std::size_t alignment) {
+  ::operator delete(memory, std::align_val_t{std::max(alignment, huge_page_bytes)});
+}
+
+const code_block* code_store::find(std::uint64_t address, std::span<const std::uint8_t> code,
+                                   std::span<const std::uint8_t> sizes) {
   std::string name(reinterpret_cast<const char*>(&address), sizeof address);
   name.append(code.begin(), code.end());
   const std::lock_guard guard(lock_);
-  std::unique_ptr<code_block>& block = blocks_[std::move(name)];
-  if (!block) block = std::make_unique<code_block>(address, code, sizes);
-  return block.get();
+  const code_block*& block = blocks_[std::move(name)];
+  if (block == nullptr) block = &code_block::make(memory_, address, code, sizes);
+  return block;
 }
 
 }  // namespace homing::lab::model

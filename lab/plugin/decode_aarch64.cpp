@@ -249,7 +249,13 @@ constexpr const char* not_seen[] = {
 
 }  // namespace
 
-const instruction_set aarch64_instructions{
-    "aarch64", not_seen, aarch64::mark_of, aarch64::is_locked, aarch64::is_system_call, decode_one};
+const instruction_set aarch64_instructions{"aarch64",
+                                           not_seen,
+                                           aarch64::mark_of,
+                                           aarch64::is_locked,
+                                           aarch64::is_system_call,
+                                           aarch64::is_pause,
+                                           aarch64::is_interrupt_return,
+                                           decode_one};
 
 }  // namespace homing::lab::model

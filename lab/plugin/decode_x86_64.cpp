@@ -179,7 +179,13 @@ micro_op decode_one(std::span<const std::uint8_t> code) {
 
 }  // namespace
 
-const instruction_set x86_64_instructions{"x86_64",  {}, x86_64::mark_of, x86_64::is_locked, x86_64::is_system_call,
+const instruction_set x86_64_instructions{"x86_64",
+                                          {},
+                                          x86_64::mark_of,
+                                          x86_64::is_locked,
+                                          x86_64::is_system_call,
+                                          x86_64::is_pause,
+                                          x86_64::is_interrupt_return,
                                           decode_one};
 
 }  // namespace homing::lab::model

@@ -19,6 +19,8 @@ struct instruction_set {
   std::optional<unsigned> (*mark_of)(std::span<const std::uint8_t>);  // the operation of a mark
   bool (*is_locked)(std::span<const std::uint8_t>);                   // waits until its line is owned
   bool (*is_system_call)(std::span<const std::uint8_t>);
+  bool (*is_pause)(std::span<const std::uint8_t>);  // is for loops that wait
+  bool (*is_interrupt_return)(std::span<const std::uint8_t>);
   micro_op (*decode)(std::span<const std::uint8_t>);  // by one thread at a time
 };
 

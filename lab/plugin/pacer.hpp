@@ -39,6 +39,11 @@ class pacer {
   void check(cpu_state& cpu) noexcept;
   /// Waits until no running CPU is earlier than this one, but for the slack. [LM11]
   void take_turn(cpu_state& cpu) noexcept { wait(cpu, turn_slack, turn_slack); }
+  /// Others run, and this CPU is ahead of the slowest by more than the quantum; or nobody else runs.
+  [[nodiscard]] bool leads(const cpu_state& cpu) const noexcept {
+    const cpu_state* const other = slowest(cpu);
+    return other == nullptr || cpu.now() > other->now() + quantum_;
+  }
   /// This CPU has got further, or is one that nobody waits for: who waits for it goes on.
   void progress(cpu_state& cpu) noexcept {
     if (cpu.wait.awaited.load(std::memory_order_relaxed) <= reached(cpu)) [[unlikely]]

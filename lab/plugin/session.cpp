@@ -92,15 +92,25 @@ void session::run(unsigned i, std::uint64_t instructions, who by) noexcept {
   settle(cpu, by, before);
 }
 
-void session::run(unsigned i, code_block& block, who by) noexcept {
+void session::run(unsigned i, const code_block& block, who by) noexcept {
   if (model() == nullptr) return;
   cpu_state& cpu = cpus_[i];
   finish(cpu);
+  if (by == who::kernel) time_kernel(cpu, block);
   begin(cpu, block.instructions(), by);
-  __builtin_prefetch(block.places());
   cpu.block = &block;
   cpu.begun = 0;
   settle(cpu, by, cpu.now());
+}
+
+/// Whether a block of the kernel's takes time: not if it is an interrupt's [LM9], nor if it waits for a slower CPU
+/// [LM14].
+void session::time_kernel(cpu_state& cpu, const code_block& block) noexcept {
+  const bool nested = cpu.nested.on();
+  if (!cpu.timed && !cpu.held && !nested) return;  // it came from the program, or while the CPU was idle
+  if (cpu.nested.note(block, page_fault_.load(std::memory_order_relaxed))) return cpu.interrupt();
+  if (nested) cpu.resume();
+  cpu.hold(cpu.spin.note(block) && clocks_.leads(cpu));
 }
 
 void session::begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept {
@@ -128,13 +138,14 @@ void session::settle(cpu_state& cpu, who by, ticks before) noexcept {
 
 void session::reach(unsigned i, const code_place& at) noexcept {
   cpu_state& cpu = cpus_[i];
-  if (cpu.block != at.block) {
+  const code_block* const block = &at.block();
+  if (cpu.block != block) {
     finish(cpu);
-    cpu.block = at.block;
+    cpu.block = block;
     cpu.begun = at.index;
   }
   if (!cpu.timed || at.index <= cpu.begun) return;
-  cpu.advance_to(cpu.board.run(at.block->places() + cpu.begun, &at, cpu.now()));
+  cpu.advance_to(cpu.board.run(block->places() + cpu.begun, &at, cpu.now()));
   cpu.begun = at.index;
 }
 

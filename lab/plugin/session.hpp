@@ -63,7 +63,7 @@ class session {
   /// `instructions` are about to be run.
   void run(unsigned cpu, std::uint64_t instructions, who by) noexcept;
   /// A block of code is about to be run: its instructions enter the scoreboard as its accesses come.
-  void run(unsigned cpu, code_block& block, who by) noexcept;
+  void run(unsigned cpu, const code_block& block, who by) noexcept;
   /// An instruction of that block touches memory; of another, where QEMU runs an access to a device by itself. Returns
   /// how long its line took: 0 for a hit, and where no time passes.
   ticks access(unsigned cpu, const code_place& at, std::uint64_t virtual_line, std::uint64_t line, access_kind kind,
@@ -72,7 +72,12 @@ class session {
   void reach(unsigned cpu, const code_place& at) noexcept;
   /// All that the CPU was said to run has entered its scoreboard.
   void finish(unsigned cpu) noexcept { finish(cpus_[cpu]); }
-  /// A CPU goes from the program into the kernel, whose first instruction is at `address`.
+  /// A CPU goes from the program into the kernel, whose first block is `block`.
+  void enter_kernel(unsigned cpu, entry how, const code_block& block) noexcept {
+    if (how == entry::other) block.enter();
+    enter_kernel(cpu, how, block.address());
+  }
+  /// The same by its first instruction.
   void enter_kernel(unsigned cpu, entry how, std::uint64_t address) noexcept;
   /// A CPU goes back to a program, perhaps another one.
   void leave_kernel(unsigned cpu) noexcept {
@@ -104,6 +109,7 @@ class session {
  private:
   void begin(cpu_state& cpu, std::uint64_t instructions, who by) noexcept;
   static void finish(cpu_state& cpu) noexcept;
+  void time_kernel(cpu_state& cpu, const code_block& block) noexcept;
   void settle(cpu_state& cpu, who by, ticks before) noexcept;
   void tell_time(cpu_state& cpu, std::uint64_t address) noexcept;
   void learn(unsigned operation, std::uint64_t physical, unsigned linux_node);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace homing::lab::model {
@@ -15,28 +16,28 @@ namespace homing::lab::model {
 class stream_detector {
  public:
   static constexpr std::int64_t distance_max = 32;
-  static constexpr unsigned streams = 64;
+  static constexpr std::uint8_t streams = 64;
   static constexpr std::uint64_t followed_misses_max = 1024;  // for so many of others a stream is not forgotten
+
+  stream_detector() {
+    near_[bucket(streams_[0].last)] = streams;
+    for (const std::uint8_t sentinel : {new_ones, followed}) order_[sentinel] = {sentinel, sentinel};
+    for (std::uint8_t i = 0; i != streams; ++i) append(i, new_ones);
+  }
 
   /// Notes a miss. Returns true if it continues a stream.
   bool miss(std::uint64_t line) noexcept {
     ++now_;
-    stream* oldest = &table_[0];
-    const auto age = [&](const stream& s) { return now_ - s.used + (s.step == 0 ? followed_misses_max : 0); };
-    for (stream& s : table_) {
-      const auto distance = static_cast<std::int64_t>(line - s.last);
-      if (distance == 0) {
-        s.used = now_;
-        return s.step != 0;
-      }
-      if (distance >= -distance_max && distance <= distance_max) {
-        const bool goes_on = distance == s.step;
-        s = {line, distance, now_};
+    if (near_[bucket(line - distance_max)] != 0 || near_[bucket(line + distance_max)] != 0) {
+      for (std::uint8_t i = 0; i != streams; ++i) {
+        const auto distance = static_cast<std::int64_t>(line - streams_[i].last);
+        if (distance < -distance_max || distance > distance_max) continue;
+        const bool goes_on = distance == 0 ? streams_[i].step != 0 : distance == streams_[i].step;
+        use(i, line, distance == 0 ? streams_[i].step : distance);
         return goes_on;
       }
-      if (age(s) > age(*oldest)) oldest = &s;
     }
-    *oldest = {line, 0, now_};
+    use(oldest(), line, 0);
     return false;
   }
 
@@ -46,7 +47,39 @@ class stream_detector {
     std::int64_t step = 0;
     std::uint64_t used = 0;
   };
-  std::array<stream, streams> table_;
+  /// A stream in the list of its kind, that which was used last at the end.
+  struct link {
+    std::uint8_t before, after;
+  };
+  static constexpr std::uint8_t new_ones = streams, followed = streams + 1;  // the lists' sentinels
+  static constexpr std::size_t buckets = 256;
+
+  static std::size_t bucket(std::uint64_t line) noexcept { return line / (2 * distance_max) % buckets; }
+
+  void use(std::uint8_t i, std::uint64_t line, std::int64_t step) noexcept {
+    --near_[bucket(streams_[i].last)];
+    ++near_[bucket(line)];
+    streams_[i] = {line, step, now_};
+    order_[order_[i].before].after = order_[i].after;
+    order_[order_[i].after].before = order_[i].before;
+    append(i, step == 0 ? new_ones : followed);
+  }
+  void append(std::uint8_t i, std::uint8_t sentinel) noexcept {
+    order_[i] = {order_[sentinel].before, sentinel};
+    order_[order_[i].before].after = i;
+    order_[sentinel].before = i;
+  }
+  [[nodiscard]] std::uint8_t oldest() const noexcept {
+    const std::uint8_t a = order_[new_ones].after, b = order_[followed].after;
+    if (a == new_ones) return b;
+    if (b == followed) return a;
+    const std::uint64_t age_a = now_ - streams_[a].used + followed_misses_max, age_b = now_ - streams_[b].used;
+    return age_a > age_b || (age_a == age_b && a < b) ? a : b;
+  }
+
+  std::array<stream, streams> streams_;
+  std::array<link, streams + 2> order_{};
+  std::array<std::uint8_t, buckets> near_{};  // how many streams' last misses are in each
   std::uint64_t now_ = 0;
 };
 

@@ -2,6 +2,10 @@
 // that are ahead of and behind each other, in virtual time.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <random>
+#include <vector>
+
 #include "capacity.hpp"
 #include "stream_detector.hpp"
 
@@ -54,6 +58,61 @@ TEST(LabStreamDetector, SixteenAtATimeDownwardsToo) {
       EXPECT_EQ(d.miss(100000 * (s + 1) - step), step > 1);
     }
   }
+}
+
+/// What stream_detector says, by looking at each stream for each miss.
+class plain_detector {
+ public:
+  bool miss(std::uint64_t line) {
+    ++now_;
+    std::size_t oldest = 0;
+    const auto age = [&](const stream& s) {
+      return now_ - s.used + (s.step == 0 ? stream_detector::followed_misses_max : 0);
+    };
+    for (std::size_t i = 0; i != table_.size(); ++i) {
+      stream& s = table_[i];
+      const auto distance = static_cast<std::int64_t>(line - s.last);
+      if (distance == 0) {
+        s.used = now_;
+        return s.step != 0;
+      }
+      if (std::abs(distance) <= stream_detector::distance_max) {
+        const bool goes_on = distance == s.step;
+        s = {line, distance, now_};
+        return goes_on;
+      }
+      if (age(s) > age(table_[oldest])) oldest = i;
+    }
+    table_[oldest] = {line, 0, now_};
+    return false;
+  }
+
+ private:
+  struct stream {
+    std::uint64_t last = ~std::uint64_t{0} >> 1;
+    std::int64_t step = 0;
+    std::uint64_t used = 0;
+  };
+  std::vector<stream> table_{stream_detector::streams};
+  std::uint64_t now_ = 0;
+};
+
+TEST(LabStreams, AreThoseThatALookAtEachFinds) {
+  stream_detector d;
+  plain_detector plain;
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> streams(80);
+  for (std::uint64_t& s : streams) s = random() % 100000;
+  int going_on = 0;
+  for (int i = 0; i != 200000; ++i) {
+    const std::size_t which = random() % (i % 40000 < 20000 ? 8 : streams.size());
+    const bool alone = random() % 3 == 0;
+    const std::uint64_t line = alone ? random() % 100000 : streams[which] += which % 40;
+    const bool expected = plain.miss(line);
+    ASSERT_EQ(d.miss(line), expected) << "miss " << i << ", seed 1";
+    going_on += expected;
+  }
+  EXPECT_GT(going_on, 10000);
 }
 
 }  // namespace

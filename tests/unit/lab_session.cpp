@@ -212,6 +212,89 @@ TEST_F(LabSession, AnIdleCpusInterruptsTakeNoTime) {
   EXPECT_LE(run.cpu(1).now(), run.cpu(0).now() + ticks_per_cycle);
 }
 
+/// Blocks as the kernel has them, at addresses of their own.
+struct LabKernelSpin : LabSession {
+  LabKernelSpin()
+      : spin(code_block::make(memory, 0xffffffff81000000, std::vector<std::uint8_t>{0xf3, 0x90, 0xeb, 0xfc},
+                              std::vector<std::uint8_t>{2, 2})),
+        work(code_block::make(memory, 0xffffffff82000000, std::vector<std::uint8_t>(8, 0x90),
+                              std::vector<std::uint8_t>(8, 1))) {
+    calibrate();
+    for (const unsigned cpu : {0U, 1U}) run.run(cpu, 1, who::program);
+    run.enter_kernel(0, session::entry::system_call, 0xcc);
+  }
+  /// The cycles that a block, run so often, took CPU 0.
+  double cycles_of(const code_block& block, int times) {
+    run.finish(0);
+    const ticks before = run.cpu(0).now();
+    for (int i = 0; i != times; ++i) run.run(0, block, who::kernel);
+    run.finish(0);
+    return static_cast<double>(run.cpu(0).now() - before) / static_cast<double>(ticks_per_cycle);
+  }
+
+  static constexpr double quantum = precision{}.quantum_cycles, slack = 200;  // slack: a PAUSE, and a block
+  std::pmr::monotonic_buffer_resource memory;
+  const code_block &spin, &work;
+};
+
+TEST_F(LabKernelSpin, TakesNoTimeBeyondTheOthers) {
+  EXPECT_TRUE(spin.pauses());
+  EXPECT_FALSE(work.pauses());
+  EXPECT_NEAR(cycles_of(spin, 100000), quantum, slack) << "up to where the others are, and a quantum";
+  run.run(1, 5000, who::program);
+  EXPECT_NEAR(cycles_of(spin, 100000), 5000, slack) << "it goes on as they do";
+}
+
+TEST_F(LabKernelSpin, IsOverWhenNobodyPausesAnyMore) {
+  (void)cycles_of(spin, 100000);
+  EXPECT_GE(cycles_of(work, 1000), 8 * 980);
+}
+
+TEST_F(LabKernelSpin, IsNotOnePause) {
+  (void)cycles_of(work, 1000);  // ahead of the others
+  EXPECT_GE(cycles_of(spin, 1), 2);
+  EXPECT_EQ(cycles_of(work, 100), 800);
+}
+
+TEST_F(LabKernelSpin, LeavesInterruptsWithoutTime) {
+  run.enter_kernel(0, session::entry::other, 0xbb);
+  EXPECT_EQ(cycles_of(spin, 10), 0);
+  EXPECT_EQ(cycles_of(work, 100), 0);
+}
+
+/// As the kernel has them: where a timer's interrupt enters, and how it returns.
+struct LabNestedInterrupt : LabKernelSpin {
+  LabNestedInterrupt()
+      : timer(code_block::make(memory, 0xffffffff83000000, std::vector<std::uint8_t>(4, 0x90),
+                               std::vector<std::uint8_t>(4, 1))),
+        back(code_block::make(memory, 0xffffffff83000010, std::vector<std::uint8_t>{0x48, 0xcf},
+                              std::vector<std::uint8_t>{2})) {
+    run.leave_kernel(0);
+    run.enter_kernel(0, session::entry::other, timer);  // it has come to the program before
+    run.leave_kernel(0);
+    run.enter_kernel(0, session::entry::system_call, work);
+  }
+  const code_block &timer, &back;
+};
+
+TEST_F(LabNestedInterrupt, TakesNoTimeUntilItReturns) {
+  EXPECT_EQ(cycles_of(work, 10), 80);
+  EXPECT_EQ(cycles_of(timer, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 0);
+  EXPECT_EQ(cycles_of(timer, 1), 0) << "one in another";
+  EXPECT_EQ(cycles_of(back, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 0) << "the first is not over";
+  EXPECT_EQ(cycles_of(back, 1), 0);
+  EXPECT_EQ(cycles_of(work, 10), 80) << "the system call goes on";
+}
+
+TEST_F(LabNestedInterrupt, IsOverWhenTheProgramGoesOn) {
+  EXPECT_EQ(cycles_of(timer, 1), 0);
+  run.leave_kernel(0);
+  run.enter_kernel(0, session::entry::system_call, work);
+  EXPECT_EQ(cycles_of(work, 10), 80);
+}
+
 TEST(LabArguments, AreNamedWhenWrong) {
   const auto complaint = [](const std::vector<std::string>& arguments) -> std::string {
     try {
@@ -248,6 +331,9 @@ TEST(LabMark, OtherInstructionsAreNot) {
   EXPECT_FALSE(x86_64::is_locked(swap));
   EXPECT_FALSE(x86_64::is_locked(load));
   EXPECT_TRUE(x86_64::is_system_call(call));
+  const std::uint8_t pause[] = {0xf3, 0x90}, nothing[] = {0x66, 0x90};
+  EXPECT_TRUE(x86_64::is_pause(pause));
+  EXPECT_FALSE(x86_64::is_pause(nothing));
   EXPECT_FALSE(x86_64::is_system_call(swap));
 }
 
