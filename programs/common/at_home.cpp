@@ -2,6 +2,7 @@
 
 #include <homing/topology.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -35,6 +36,22 @@ void count_work(const homing::regular_distribution<1>& homes, std::size_t first,
   homing::for_each_piece_of(homes, here, first, last, [&](const homing::piece& p) { near += p.last - p.first; });
   mine().at_home += near;
   mine().away += last - first - near;
+}
+
+void count_work(const homing::regular_distribution<3>& homes, const homing::box<3>& part) noexcept {
+  std::size_t near = 0;
+  homes.for_each_box(homing::topology::current_domain(), [&](const homing::box<3>& own) {
+    std::size_t points = 1;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::size_t first = std::max(own.first[k], part.first[k]);
+      points *= std::max(first, std::min(own.last[k], part.last[k])) - first;
+    }
+    near += points;
+  });
+  std::size_t all = 1;
+  for (std::size_t k = 0; k < 3; ++k) all *= part.last[k] - part.first[k];
+  mine().at_home += near;
+  mine().away += all - near;
 }
 
 work_done counted_work() noexcept {

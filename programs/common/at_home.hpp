@@ -19,6 +19,8 @@ struct work_done {
 void count_work(homing::domain_index home, std::uint64_t items) noexcept;
 void count_work(const homing::regular_distribution<1>& homes, std::size_t first, std::size_t last) noexcept;
 
+void count_work(const homing::regular_distribution<3>& homes, const homing::box<3>& part) noexcept;
+
 /// The sum over all threads; and from zero again. Both while no other thread works.
 [[nodiscard]] work_done counted_work() noexcept;
 void forget_work() noexcept;

@@ -39,24 +39,19 @@ class homing_model : public tbb_tasks {
     }
   }
 
-  template <class Body>
-  void loop(space& s, const Body& body) {
-    const auto part = [&](const tbb::blocked_range<std::size_t>& r) { s.run(body, r.begin(), r.end()); };
+  template <class Space, class Body>
+  void loop(Space& s, const Body& body) {
+    const auto part = [&](const typename Space::range_type& r) { s.run(body, r); };
     if constexpr (How == sending::pinned) {
-      parts(
-          [&](std::uint32_t p) {
-            tbb::parallel_for(s.range(share_of(s.size(), part_count(), p)), part, tbb::static_partitioner{});
-          },
-          nullptr);
+      parts([&](std::uint32_t p) { tbb::parallel_for(s.share(part_count(), p), part, tbb::static_partitioner{}); },
+            nullptr);
     } else {
       homing::parallel_for(s.range(), part, s.homes());
     }
   }
-  template <class T, class Body>
-  T sum(space& s, T zero, const Body& body) {
-    const auto part = [&](const tbb::blocked_range<std::size_t>& r, T so_far) {
-      return so_far + s.run(body, r.begin(), r.end());
-    };
+  template <class Space, class T, class Body>
+  T sum(Space& s, T zero, const Body& body) {
+    const auto part = [&](const typename Space::range_type& r, T so_far) { return so_far + s.run(body, r); };
     return homing::parallel_reduce(s.range(), zero, part, std::plus<>(), s.homes());
   }
   /// The children of a task are dealt over the domains.

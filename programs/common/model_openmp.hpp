@@ -25,8 +25,8 @@ class openmp_model : public model_base {
     omp_set_num_threads(threads);
   }
 
-  template <class Body>
-  void loop(space& s, const Body& body) {
+  template <class Space, class Body>
+  void loop(Space& s, const Body& body) {
     if constexpr (Threads == binding::none) {
 #pragma omp parallel
       own_share(s, body);
@@ -35,8 +35,8 @@ class openmp_model : public model_base {
       own_share(s, body);
     }
   }
-  template <class T, class Body>
-  T sum(space& s, T zero, const Body& body) {
+  template <class Space, class T, class Body>
+  T sum(Space& s, T zero, const Body& body) {
     T total = zero;
     const auto add = [&] {
       const T mine = own_share(s, body);
@@ -98,11 +98,10 @@ class openmp_model : public model_base {
 
  private:
   // What schedule(static) gives a thread, as a range: bodies have inner loops that vectorise.
-  template <class Body>
-  static auto own_share(space& s, const Body& body) {
-    const interval mine = share_of(s.size(), static_cast<std::size_t>(omp_get_num_threads()),
-                                   static_cast<std::size_t>(omp_get_thread_num()));
-    return s.run(body, mine.first, mine.last);
+  template <class Space, class Body>
+  static auto own_share(Space& s, const Body& body) {
+    return s.run(
+        body, s.share(static_cast<std::size_t>(omp_get_num_threads()), static_cast<std::size_t>(omp_get_thread_num())));
   }
 
   int threads_;

@@ -14,13 +14,13 @@ class serial_model : public model_base {
   static constexpr std::string_view what = "one thread";
   explicit serial_model(int) {}
 
-  template <class Body>
-  void loop(space& s, const Body& body) {
-    s.run(body, 0, s.size());
+  template <class Space, class Body>
+  void loop(Space& s, const Body& body) {
+    s.run(body, s.range());
   }
-  template <class T, class Body>
-  T sum(space& s, T, const Body& body) {
-    return s.run(body, 0, s.size());
+  template <class Space, class T, class Body>
+  T sum(Space& s, T, const Body& body) {
+    return s.run(body, s.range());
   }
   template <class F, class G>
   void invoke(const F& f, const G& g) {

@@ -65,22 +65,20 @@ class tbb_model : public tbb_tasks {
                                                                          : "affinity_partitioner";
   using tbb_tasks::tbb_tasks;
 
-  template <class Body>
-  void loop(space& s, const Body& body) {
-    const auto part = [&](const tbb::blocked_range<std::size_t>& r) { s.run(body, r.begin(), r.end()); };
+  template <class Space, class Body>
+  void loop(Space& s, const Body& body) {
+    const auto part = [&](const typename Space::range_type& r) { s.run(body, r); };
     with_partitioner(s, [&](auto&& p) { tbb::parallel_for(s.range(), part, p); });
   }
-  template <class T, class Body>
-  T sum(space& s, T zero, const Body& body) {
-    const auto part = [&](const tbb::blocked_range<std::size_t>& r, T so_far) {
-      return so_far + s.run(body, r.begin(), r.end());
-    };
+  template <class Space, class T, class Body>
+  T sum(Space& s, T zero, const Body& body) {
+    const auto part = [&](const typename Space::range_type& r, T so_far) { return so_far + s.run(body, r); };
     return with_partitioner(s, [&](auto&& p) { return tbb::parallel_reduce(s.range(), zero, part, std::plus<>(), p); });
   }
 
  private:
-  template <class F>
-  static auto with_partitioner(space& s, const F& f) {
+  template <class Space, class F>
+  static auto with_partitioner(Space& s, const F& f) {
     if constexpr (How == partitioner::affinity) {
       return f(s.affinity());
     } else if constexpr (How == partitioner::fixed) {
@@ -111,23 +109,22 @@ class tbb_arenas : public tbb_tasks {
   void enter(F&& f) {
     f();
   }
-  template <class Body>
-  void loop(space& s, const Body& body) {
+  template <class Space, class Body>
+  void loop(Space& s, const Body& body) {
     in_each([&](std::size_t a) {
       tbb::parallel_for(
-          s.range(share_of(s.size(), arenas_.size(), a)),
-          [&](const tbb::blocked_range<std::size_t>& r) { s.run(body, r.begin(), r.end()); },
+          s.share(arenas_.size(), a), [&](const typename Space::range_type& r) { s.run(body, r); },
           tbb::static_partitioner{});
     });
   }
-  template <class T, class Body>
-  T sum(space& s, T zero, const Body& body) {
+  template <class Space, class T, class Body>
+  T sum(Space& s, T zero, const Body& body) {
     std::vector<T> sums(arenas_.size(), zero);
     in_each([&](std::size_t a) {
       sums[a] = tbb::parallel_reduce(
-          s.range(share_of(s.size(), arenas_.size(), a)), zero,
-          [&](const tbb::blocked_range<std::size_t>& r, T so_far) { return so_far + s.run(body, r.begin(), r.end()); },
-          std::plus<>(), tbb::static_partitioner{});
+          s.share(arenas_.size(), a), zero,
+          [&](const typename Space::range_type& r, T so_far) { return so_far + s.run(body, r); }, std::plus<>(),
+          tbb::static_partitioner{});
     });
     for (const T& sum : sums) zero = zero + sum;
     return zero;
