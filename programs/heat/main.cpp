@@ -1,12 +1,12 @@
-// Heat flow on a square plate, in trapezoids of space and time that suit any cache: each domain advances its rows many
-// steps, as far as its neighbours' do not matter; then the gaps between are filled.
-// Source of the trapezoids: Frigo and Strumpen, "Cache oblivious stencil computations", 2005.
+// Heat flow on a square plate, in trapezoids of space and time: cache-oblivious, and few steps need all threads to
+// meet.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "../common/models.hpp"
+#include "../common/trapezoids.hpp"
 
 namespace {
 
@@ -20,7 +20,6 @@ constexpr size_name sizes[] = {
     {"small", "255 x 255, 64 steps"}, {"medium", "2047 x 2047, 128 steps"}, {"large", "8191 x 8191, 256 steps"}};
 constexpr plate plates[] = {{255, 64}, {2047, 128}, {8191, 256}};
 constexpr double speed = 0.2;  // alpha dt / h^2; above 0.25 it is not stable
-constexpr std::size_t blocks_a_part = 4;
 
 template <class Model>
 class solver {
@@ -47,8 +46,9 @@ class solver {
   }
   void run() {
     model_.root([this] {
-      const int most = std::max(1, static_cast<int>(plate_.rows / block_count() / 2));
-      for (int t = 0; t < plate_.steps; t += most) advance(t, std::min(t + most, plate_.steps));
+      const auto one_row = [this](int t, std::size_t row) { step(t, row + 1); };
+      const auto data = [this](std::size_t row) { return &now_[(row + 1) * width_]; };
+      trapezoids(model_, plate_.rows, one_row, data).run(plate_.steps);
     });
   }
   /// The scheme's own solution but for rounding, and the plate's as far as the grid resolves it.
@@ -81,51 +81,6 @@ class solver {
  private:
   [[nodiscard]] double wave(std::size_t i) const {
     return std::sin(std::numbers::pi * static_cast<double>(i) / static_cast<double>(plate_.rows + 1));
-  }
-  [[nodiscard]] static std::size_t block_count() { return blocks_a_part * part_count(); }
-  [[nodiscard]] long edge(std::size_t block) const {
-    return static_cast<long>(block < block_count() ? share_of(plate_.rows, block_count(), block).first : plate_.rows) +
-           1;
-  }
-
-  // From step t0 to t1. Blocks of rows shrink by one a step on each inner side; then the triangles between them grow.
-  void advance(int t0, int t1) {
-    const auto data = [this](std::uint32_t p) {
-      return &now_[static_cast<std::size_t>(edge(p * blocks_a_part)) * width_];
-    };
-    const auto blocks_of = [this](std::uint32_t p, auto f) {
-      count_work(homing::domain_index{p}, share_of(plate_.rows, part_count(), p).size());
-      model_.all(blocks_a_part, [&f, p](std::size_t b) { f(p * blocks_a_part + b); });
-    };
-    const std::size_t last = block_count() - 1;
-    model_.parts(
-        [&](std::uint32_t p) {
-          blocks_of(p, [&](std::size_t b) { walk(t0, t1, edge(b), b == 0 ? 0 : 1, edge(b + 1), b == last ? 0 : -1); });
-        },
-        data);
-    model_.parts(
-        [&](std::uint32_t p) {
-          blocks_of(p, [&](std::size_t b) {
-            if (b > 0) walk(t0, t1, edge(b), -1, edge(b), 1);
-          });
-        },
-        data);
-  }
-
-  // Rows x0 <= x < x1 of step t0, whose ends move by dx0 and dx1 a step: cut in space if wide, else in time.
-  void walk(int t0, int t1, long x0, long dx0, long x1, long dx1) {
-    const long dt = t1 - t0;
-    if (dt == 1) {
-      for (long x = x0; x < x1; ++x) step(t0, static_cast<std::size_t>(x));
-    } else if (2 * (x1 - x0) + (dx1 - dx0) * dt >= 4 * dt) {
-      const long middle = (2 * (x0 + x1) + (2 + dx0 + dx1) * dt) / 4;
-      walk(t0, t1, x0, dx0, middle, -1);
-      walk(t0, t1, middle, -1, x1, dx1);
-    } else {
-      const int half = static_cast<int>(dt / 2);
-      walk(t0, t0 + half, x0, dx0, x1, dx1);
-      walk(t0 + half, t1, x0 + dx0 * half, dx0, x1 + dx1 * half, dx1);
-    }
   }
   void step(int t, std::size_t row) {
     const double* const u = (t % 2 == 0 ? now_ : next_).data() + row * width_;
