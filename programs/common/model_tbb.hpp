@@ -138,14 +138,16 @@ class tbb_arenas : public tbb_tasks {
     });
   }
 
- private:
+  /// f(arena) in each arena.
   template <class F>
   void in_each(const F& f) {
     std::deque<tbb::task_group> groups(arenas_.size());
     for (std::size_t a = 0; a < arenas_.size(); ++a) arenas_[a].enqueue([&f, a] { f(a); }, groups[a]);
     for (std::size_t a = 0; a < arenas_.size(); ++a) arenas_[a].wait_for(groups[a]);
   }
+  [[nodiscard]] std::size_t count() const noexcept { return arenas_.size(); }
 
+ private:
   std::deque<tbb::task_arena> arenas_;
 };
 

@@ -19,12 +19,12 @@ struct input {
   std::size_t points;
   std::size_t batch;
 };
-constexpr input inputs[] = {{{4, 8}, 8, 768, 256},
+constexpr input inputs[] = {{{4, 8}, 8, 384, 128},
                             {{10, 20}, 32, 4096, 4096},
                             {{10, 20}, 64, 8192, 8192},
                             {{10, 20}, 128, 16384, 16384},
                             {{10, 20}, 128, 1'000'000, 200'000}};
-constexpr size_name sizes[] = {{"test", "768 points of 8 numbers, in batches of 256"},
+constexpr size_name sizes[] = {{"test", "384 points of 8 numbers, in batches of 128"},
                                {"simsmall", "4,096 of 32"},
                                {"simmedium", "8,192 of 64"},
                                {"simlarge", "16,384 of 128"},

@@ -18,7 +18,7 @@
 
 namespace streamcluster {
 
-constexpr std::size_t points_a_block = 64;
+constexpr std::size_t points_a_block = 32;
 constexpr std::size_t small_batch = 1024;
 
 struct bounds {
@@ -56,7 +56,7 @@ class search {
     double high = all_to_first(0);
     z_ = high / 2;
     start(wanted);
-    for (int i = 0; i < 60; ++i) {
+    while (low < 0.999 * high) {
       improve(0.01, wanted);
       if (centres_.size() <= wanted.k_most && centres_.size() >= wanted.k_least) break;
       (centres_.size() > wanted.k_most ? low : high) = z_;
