@@ -20,7 +20,7 @@ class openmp_model : public model_base {
   static constexpr std::string_view what =
       Threads == binding::none ? "worksharing; tasks" : "the same with OMP_PLACES, proc_bind and affinity clauses";
 
-  explicit openmp_model(int threads) : threads_(threads) {
+  explicit openmp_model(int threads) {
     omp_set_dynamic(0);
     omp_set_num_threads(threads);
   }
@@ -103,8 +103,6 @@ class openmp_model : public model_base {
     return s.run(
         body, s.share(static_cast<std::size_t>(omp_get_num_threads()), static_cast<std::size_t>(omp_get_thread_num())));
   }
-
-  int threads_;
 };
 
 }  // namespace programs

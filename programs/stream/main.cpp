@@ -40,9 +40,9 @@ class solver {
   void reset() {}
   void run() {
     for (int l = 0; l < loops; ++l) {
-      kernel([](double a, double, double&, double& c) { c = a; });
-      kernel([](double, double, double& b, double& c) { b = scalar * c; });
-      kernel([](double a, double b, double&, double& c) { c = a + b; });
+      kernel([](double a, double, double& c) { c = a; });
+      kernel([](double, double& b, double c) { b = scalar * c; });
+      kernel([](double a, double b, double& c) { c = a + b; });
       kernel_a();
       expect();
     }
@@ -67,7 +67,7 @@ class solver {
       const double* const a = a_.data();
       double* const __restrict b = b_.data();
       double* const __restrict c = c_.data();
-      for (std::size_t i = first; i < last; ++i) f(a[i], b[i], b[i], c[i]);
+      for (std::size_t i = first; i < last; ++i) f(a[i], b[i], c[i]);
     });
   }
   void kernel_a() {
