@@ -19,7 +19,7 @@ constexpr size_name sizes[] = {
     {"256", "3 x 0.5 MiB"}, {"1024", "3 x 8 MiB"}, {"2048", "3 x 32 MiB"}, {"4096", "3 x 128 MiB"}};
 constexpr std::size_t rows[] = {256, 1024, 2048, 4096};
 
-/// OpenBLAS, if the system has it.
+/// OpenBLAS's product, if the system has it.
 using dgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double* a, int lda,
                        const double* b, int ldb, double beta, double* c, int ldc);
 dgemm openblas() {
@@ -52,6 +52,7 @@ class solver {
         b_(a_.size()),
         c_(a_.size()) {
     if constexpr (std::is_same_v<Model, openblas_model>) {
+      blas_ = openblas();
       if (blas_ == nullptr) throw std::runtime_error("openblas: no libopenblas.so.0; install libopenblas0-pthread");
     }
     reset();
@@ -95,6 +96,7 @@ class solver {
           return "element " + std::to_string(i) + ", " + std::to_string(j);
       }
     }
+    if (blas_ == nullptr) blas_ = openblas();
     if (blas_ == nullptr) return "";
     array<double> expected(n * n);
     multiply_by(blas_, n, a_.data(), b_.data(), expected.data());
@@ -142,7 +144,7 @@ class solver {
   space rows_;
   std::uint64_t seed_;
   array<double> a_, b_, c_;
-  dgemm blas_ = openblas();
+  dgemm blas_ = nullptr;  ///< loaded when it is needed: it starts threads of its own
   std::string note_;
 };
 
