@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from runner import machine, ratios, report  # noqa: E402
+from runner import machine, programs, ratios, report  # noqa: E402
 from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
 from runner.execute import Library  # noqa: E402
 
@@ -50,6 +50,9 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
                         metavar="FOLDER", help="may be stock's own, to see the noise")
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench", metavar="FOLDER")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
+    parser.add_argument("--programs", metavar="NAME[,NAME...]",
+                        help="the papers' programs instead (of build/release/programs; \"all\"), on all CPUs, interleaved")
+    parser.add_argument("--size", help="of the programs (default: the first of each)")
     options = parser.parse_args(arguments)
     try:
         options.threads = [positive(part) for part in options.threads.split(",")]
@@ -88,9 +91,32 @@ def shown(folder: Path) -> str:
     return str(folder.relative_to(ROOT)) if folder.is_relative_to(ROOT) else str(folder)
 
 
+def run_programs(options: argparse.Namespace, progress: Terminal) -> int:
+    """The other set: variants of whole programs against each other."""
+    folder = ROOT / "build/release/programs"
+    binaries = sorted(path for path in folder.glob("*") if path.is_file() and os.access(path, os.X_OK))
+    if options.programs != "all":
+        wanted = options.programs.split(",")
+        unknown = set(wanted) - {path.name for path in binaries}
+        if unknown:
+            sys.exit(f"--programs {','.join(sorted(unknown))}: expected \"all\" or names out of: "
+                     f"{', '.join(path.name for path in binaries) or 'none, make programs first'}")
+        binaries = [path for path in binaries if path.name in wanted]
+    found = programs.campaign(binaries, Library("stock", options.stock), Library("ours", options.ours), options.size,
+                              len(os.sched_getaffinity(0)), options.pairs, options.reps, options.seed, progress)
+    progress.clear()
+    options.build.mkdir(parents=True, exist_ok=True)
+    (options.build / "programs.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found) if options.json else "\n".join(programs.lines(found)))
+    missed = any(c["ratio"] > c["bar"] for of in found for c in of["compared"])
+    return 1 if options.check and missed else 0
+
+
 def main(arguments: list[str]) -> int:
     options = options_from(arguments)
     progress = Terminal(sys.stderr)
+    if options.programs:
+        return run_programs(options, progress)
     description = machine.describe(ROOT)
     busy = machine.busy()  # before the compiler makes it so
     progress("building")

@@ -1,0 +1,79 @@
+"""The papers' programs, interleaved: a round runs every variant of every program in random order, those that use nothing of
+Homing's on both libraries; and how Homing's variants compare with the others'."""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from statistics import median
+
+from .execute import Library, environment
+from .ratios import interval
+
+SLOWER_THAN_AFFINITY = 1.03  # with one domain, any of Homing's variants than tbb-affinity
+SLOWER_THAN_BEST = 1.05  # homing and homing-placed than the best of all others
+
+
+def cases_of(binary: Path, stock: Library, ours: Library) -> list[tuple[str, Library]]:
+    listed = subprocess.run([binary, "--list"], capture_output=True, text=True, check=True, env=environment(ours, {}))
+    both = [(v, library) for v in listed.stdout.split() if v != "openblas" for library in (stock, ours)]
+    return [(v, library) for v, library in both if library is ours or v.startswith("tbb")]
+
+
+def run_once(binary: Path, variant: str, library: Library, options: list[str]) -> dict:
+    ended = subprocess.run([binary, "--variant", variant, "--json", "--warm-up", "1", *options], capture_output=True,
+                           text=True, env=environment(library, {}))
+    if ended.returncode != 0:
+        raise RuntimeError(f"{binary.name} --variant {variant} on {library.name}: exit status {ended.returncode}: {ended.stderr.strip()}")
+    return json.loads(ended.stdout)
+
+
+def compared(rounds: list[dict], one: str, other: str, seed: int) -> dict:
+    """The ratio of the medians of two cases, and what it is when whole rounds are drawn again."""
+    ratio = median(ms for entry in rounds for ms in entry[one]["ms"]) / median(ms for entry in rounds for ms in entry[other]["ms"])
+    low, high = interval(rounds, "ms", (other, one), seed) or (None, None)
+    return {"case": one, "over": other, "ratio": ratio, "low": low, "high": high}
+
+
+def verdicts(rounds: list[dict], seed: int) -> list[dict]:
+    """What one program's rounds say to the two bars. The second can't be met by chance: its best is chosen afterwards."""
+    cases = list(rounds[0])
+    sent = [c for c in cases if c.startswith("homing")]
+    others = [c for c in cases if c not in sent and not c.startswith("serial")]
+    base = next((c for c in ("tbb-affinity, ours", "tbb, ours") if c in cases), None)
+    found = [compared(rounds, c, base, seed) | {"bar": SLOWER_THAN_AFFINITY} for c in sent if base]
+    best = min(others, key=lambda c: median(ms for entry in rounds for ms in entry[c]["ms"]))
+    found += [compared(rounds, c, best, seed) | {"bar": SLOWER_THAN_BEST} for c in sent
+              if c in ("homing, ours", "homing-placed, ours")]
+    return found
+
+
+def campaign(binaries: list[Path], stock: Library, ours: Library, size: str | None, threads: int, pairs: int, reps: int,
+             seed: int, progress) -> list[dict]:
+    """For each program: the median of each case in ms, and the comparisons."""
+    source = random.Random(seed)
+    options = ["--threads", str(threads), "--repeat", str(reps), *(["--size", size] if size else [])]
+    jobs = [(binary, variant, library) for binary in binaries for variant, library in cases_of(binary, stock, ours)]
+    rounds = {binary.name: [{} for _ in range(pairs)] for binary in binaries}
+    for index in range(pairs):
+        source.shuffle(jobs)
+        for position, (binary, variant, library) in enumerate(jobs):
+            progress(f"round {index + 1}/{pairs}, {position + 1}/{len(jobs)} {binary.name} {variant}")
+            rounds[binary.name][index][f"{variant}, {library.name}"] = {"ms": run_once(binary, variant, library, options)["ms"]}
+    result = []
+    for binary in binaries:
+        of = rounds[binary.name]
+        middle = {c: median(ms for entry in of for ms in entry[c]["ms"]) for c in sorted(of[0])}
+        result.append({"program": binary.name, "threads": threads, "median_ms": middle, "compared": verdicts(of, seed), "rounds": of})
+    return result
+
+
+def lines(results: list[dict]) -> list[str]:
+    text = []
+    for of in results:
+        text.append(f"{of['program']}, {of['threads']} threads")
+        text += [f"  {case:28} {ms:11.3f} ms" for case, ms in sorted(of["median_ms"].items(), key=lambda item: item[1])]
+        for c in of["compared"]:
+            met = "met" if c["ratio"] <= c["bar"] else "MISSED"
+            text.append(f"  {c['case']} over {c['over']}: {c['ratio']:.3f} ({c['low']:.3f} to {c['high']:.3f}), at most {c['bar']}: {met}")
+    return text

@@ -1,0 +1,114 @@
+#include "options.hpp"
+
+#include <homing/topology.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "../../bench/common/command_line.hpp"
+
+namespace programs {
+namespace {
+
+constexpr int threads_max = 1024;
+constexpr int count_max = 10'000;
+
+std::string text(std::string_view s) { return std::string(s); }
+
+template <class List>
+std::string names_of(const List& list) {
+  std::string names;
+  for (const auto& entry : list) names += (names.empty() ? "" : ", ") + text(entry.name);
+  return names;
+}
+
+void print_help(const description& program, std::span<const variant> variants) {
+  std::printf("usage: %s [options]\n%s\n\n", text(program.name).c_str(), text(program.what).c_str());
+  std::puts(
+      "  --variant NAME[,NAME...]  which; \"all\" (the default) runs them in turn, each in a process of its own\n"
+      "  --size NAME       how large (default: the first below)\n"
+      "  --threads N       threads (default: the CPUs that this process may use)\n"
+      "  --repeat N        timed repetitions (default 3)\n"
+      "  --warm-up N       repetitions before them (default 0)\n"
+      "  --seed N          of what is drawn at random (default 1)\n"
+      "  --check           check each result\n"
+      "  --json | --csv    a line a variant in that form\n"
+      "  --list            the variants, and end\n"
+      "  --help            this, and end\n\n"
+      "variants:");
+  for (const variant& v : variants) std::printf("  %-17s %s\n", text(v.name).c_str(), text(v.what).c_str());
+  std::puts("sizes:");
+  for (const size_name& s : program.sizes) std::printf("  %-17s %s\n", text(s.name).c_str(), text(s.what).c_str());
+  std::puts(
+      "\nPrints the median time of a repetition, the least and the most, the rate, the share of the work that was done "
+      "at\n"
+      "home (in the domain that the data's distribution names), the pages of the data on each node, and what it took "
+      "to\n"
+      "move them. Exit: 0; 2 bad input; 3 a wrong result; 4 no memory; 1 anything else.");
+}
+
+std::vector<const variant*> named(bench::command_line& line, std::span<const variant> variants) {
+  const std::string_view list = line.value();
+  std::vector<const variant*> result;
+  for (std::size_t at = 0; at <= list.size() && list != "all";) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    const std::string_view name = list.substr(at, comma - at);
+    const auto found = std::ranges::find(variants, name, &variant::name);
+    if (found == variants.end()) line.refuse(line.quoted(name), "\"all\" or variants out of: " + names_of(variants));
+    result.push_back(&*found);
+    at = comma + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+options parse(int argc, char** argv, const description& program, std::span<const variant> variants) {
+  options result;
+  request& what = result.what;
+  what.threads = static_cast<int>(std::min<unsigned>(homing::topology::current().default_concurrency(), threads_max));
+  const std::string name = text(program.name);
+  bench::command_line line(name.c_str(), argc, argv);
+  while (const auto option = line.next()) {
+    if (*option == "--help") {
+      print_help(program, variants);
+      std::exit(0);
+    } else if (*option == "--list") {
+      for (const variant& v : variants) std::puts(text(v.name).c_str());
+      std::exit(0);
+    } else if (*option == "--variant") {
+      result.wanted = named(line, variants);
+    } else if (*option == "--size") {
+      const std::string_view size = line.value();
+      const auto found = std::ranges::find(program.sizes, size, &size_name::name);
+      if (found == program.sizes.end()) line.refuse(size, "one of the sizes: " + names_of(program.sizes));
+      what.size = static_cast<std::size_t>(found - program.sizes.begin());
+    } else if (*option == "--threads") {
+      what.threads = line.count(threads_max);
+    } else if (*option == "--repeat") {
+      what.repetitions = line.count(count_max);
+    } else if (*option == "--warm-up") {
+      what.warm_ups = line.count(count_max);
+    } else if (*option == "--seed") {
+      const std::string_view seed = line.value();
+      const auto given = line.number<std::uint64_t>(seed);
+      if (!given) line.refuse(seed, "a number from 0 on");
+      what.seed = *given;
+    } else if (*option == "--check") {
+      what.check = true;
+    } else if (*option == "--json" || *option == "--csv") {
+      result.form = *option == "--json" ? output::json : output::csv;
+    } else {
+      line.refuse_option();
+    }
+  }
+  if (result.wanted.empty()) {
+    for (const variant& v : variants) result.wanted.push_back(&v);
+  }
+  return result;
+}
+
+}  // namespace programs

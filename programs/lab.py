@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The papers' programs on a virtual NUMA machine: who served each cache line, in every variant. All figures are modelled,
+none is measured. One boot a program; variants that use nothing of Homing's run on stock oneTBB, the others on ours."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "release"
+SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
+# The size and the cache scale at which data is to the caches about what it was in the paper.
+PROGRAMS = {"cg": ("S", 64), "mg": ("S", 64), "streamcluster": ("test", 64), "fluidanimate": ("test", 16), "ferret": ("test", 64),
+            "jacobi": ("small", 16), "stream": ("small", 16), "cilksort": ("small", 64), "heat": ("small", 64),
+            "transpose": ("512", 16), "matmul": ("256", 64), "uts": ("small", 16), "nqueens": ("10", 16), "fib": ("20", 16),
+            "integrate": ("50", 16), "skynet": ("10k", 16)}
+THIRD = ("cg", "mg", "streamcluster", "fluidanimate")  # homing-placed: a third of the best stock variant's remote DRAM
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", default=[], help=f"default: {' '.join(PROGRAMS)}")
+    parser.add_argument("--machine", default="westmere", help="of `homing lab list` (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
+    parser.add_argument("--variant", help="some of the variants, with commas between (default: all)")
+    parser.add_argument("--size", help="another size than that of the table in this file")
+    parser.add_argument("--cache-scale", type=float, help="caches are so many times smaller (default: by program)")
+    parser.add_argument("--timeout", type=int, default=900, help="seconds for one boot (default: %(default)s)")
+    parser.add_argument("--no-check", action="store_true", help="leave out the check of each result in the guest")
+    parser.add_argument("--results", type=Path, default=BUILD / "programs-lab", help="folder for what was counted (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="JSON on stdout")
+    parser.add_argument("--check", action="store_true", help="exit status 1 unless remote DRAM is as expected: see THIRD in this file")
+    parser.add_argument("--stock", type=Path, default=Path(os.environ.get("HOMING_VENV") or ROOT / ".venv") / "lib",
+                        help="folder of the stock libtbb.so.12")
+    parser.add_argument("--build", type=Path, default=BUILD, help="build of Homing (default: %(default)s)")
+    result = parser.parse_args()
+    result.stock, result.build = result.stock.absolute(), result.build.absolute()
+    for name in result.programs or PROGRAMS:
+        if name not in PROGRAMS:
+            parser.error(f"{name}: expected programs out of {', '.join(PROGRAMS)}")
+        if not (result.build / "programs" / name).exists():
+            parser.error(f"--build: there is no programs/{name} in {result.build}; make programs")
+    return result
+
+
+def variants_of(options: argparse.Namespace, name: str) -> list[str]:
+    listed = subprocess.run([options.build / "programs" / name, "--list"], capture_output=True, text=True, check=True)
+    known = [v for v in listed.stdout.split() if v != "openblas"]
+    wanted = options.variant.split(",") if options.variant else known
+    return [v for v in known if v in wanted]
+
+
+def command(options: argparse.Namespace, name: str, variants: list[str], folder: Path) -> list[str]:
+    size, scale = PROGRAMS[name]
+    check = "" if options.no_check else " --check"
+    # A spinning OpenMP thread would take the host's CPUs from the threads that it waits for.
+    lines = [f"OMP_WAIT_POLICY=passive LD_LIBRARY_PATH=/{'ours' if v.startswith('homing') else 'stock'} {name} --variant {v} --repeat 1 --json{check}"
+             f" --size {options.size or size} --threads {options.threads}" for v in variants]
+    files = {options.build / "programs" / name: f"/usr/bin/{name}",
+             options.stock / "libtbb.so.12": "/stock/libtbb.so.12",
+             options.build / "lib/homing/libtbb.so.12": "/ours/libtbb.so.12"}
+    for binding in ("libtbbbind_2_5.so.3", "libhwloc.so.15"):   # what arenas with constraints are bound by
+        if (options.stock / binding).exists():
+            files[options.stock / binding] = f"/stock/{binding}"
+    return [str(options.build / "bin/homing"), "lab", "run", "--machine", options.machine, "--thp", "never",
+            "--cache-scale", f"{options.cache_scale or scale:g}", "--timeout", str(options.timeout), "--results", str(folder),
+            *(f"--file={here}:{there}" for here, there in files.items()), "--virtual-clock", "--plain-words",
+            "--", "/bin/sh", "-c", "; ".join(lines)]
+
+
+def run(options: argparse.Namespace, name: str) -> list[dict]:
+    """A row for each variant: what the program said, and who served its lines."""
+    variants = variants_of(options, name)
+    with tempfile.TemporaryDirectory(prefix="programs-lab-") as scratch:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_", "OMP_"))
+                       or k.startswith(("HOMING_LAB_", "HOMING_VENV"))}
+        ended = subprocess.run(command(options, name, variants, Path(scratch)), capture_output=True, text=True, env=environment)
+        counts = Path(scratch) / "counts.json"
+        if not counts.exists():
+            raise RuntimeError(f"homing lab run ended with status {ended.returncode}:\n{(ended.stdout + ended.stderr)[-2000:]}")
+        regions = {r["label"]: r for r in json.loads(counts.read_text())["regions"]}
+    said = {}
+    for line in ended.stdout.splitlines():
+        if line.startswith("{"):
+            try:
+                entry = json.loads(line)
+                said[entry["variant"]] = entry
+            except (json.JSONDecodeError, KeyError):
+                pass
+    rows = []
+    for v in variants:
+        region, program = regions.get(f"{name}, {v}"), said.get(v)
+        if region is None or program is None:
+            rows.append({"program": name, "variant": v, "failed": (ended.stdout + ended.stderr)[-1500:]})
+            continue
+        rows.append({"program": name, "variant": v, "size": program["size"], "result": program["result"],
+                     "at_home": program["at_home"], "pages": program["pages"], "moved_bytes": program["moved_bytes"],
+                     "virtual_ms": region["virtual_ns"] / 1e6, **{s: region[s] for s in SERVED}})
+    return rows
+
+
+def problems_of(rows: list[dict]) -> list[str]:
+    name = rows[0]["program"]
+    found = [f"{name}, {r['variant']}: did not end well" for r in rows if "failed" in r]
+    found += [f"{name}, {r['variant']}: result {r['result']}" for r in rows if r.get("result") == "WRONG"]
+    good = {r["variant"]: r["remote_dram"] for r in rows if "failed" not in r and r["variant"] != "serial"}
+    stock = {v: lines for v, lines in good.items() if not v.startswith("homing")}
+    if name in THIRD and stock and "homing-placed" in good:
+        best = min(stock, key=stock.get)
+        if 3 * good["homing-placed"] > stock[best]:
+            found.append(f"{name}: homing-placed has {good['homing-placed']} lines of remote DRAM, {best} {stock[best]}")
+    return found
+
+
+def table(rows: list[dict]) -> list[str]:
+    lines = [f"{'program':14} {'variant':17} {'local $':>9} {'remote $':>9} {'local DRAM':>11} {'remote DRAM':>12} {'virtual ms':>11} {'at home':>8}  result"]
+    for r in rows:
+        if "failed" in r:
+            lines.append(f"{r['program']:14} {r['variant']:17} did not end well")
+            continue
+        home = "-" if r["at_home"] is None else f"{100 * r['at_home']:.1f}%"
+        lines.append(f"{r['program']:14} {r['variant']:17} {r['local_cache']:9} {r['remote_cache']:9} {r['local_dram']:11} "
+                     f"{r['remote_dram']:12} {r['virtual_ms']:11.2f} {home:>8}  {r['result']}")
+    return lines
+
+
+def main() -> int:
+    options = arguments()
+    options.results.mkdir(parents=True, exist_ok=True)
+    problems = []
+    rows = []
+    for name in options.programs or PROGRAMS:
+        try:
+            rows.append(run(options, name))
+        except RuntimeError as trouble:
+            print(f"lab.py: {name}: {trouble}", file=sys.stderr)
+            return 3
+        problems += problems_of(rows[-1])
+        (options.results / f"{name}.json").write_text(json.dumps(rows[-1], indent=1) + "\n")
+        if not options.json:
+            print("\n".join(table(rows[-1])), flush=True)
+    if options.json:
+        print(json.dumps({"schema": 1, "modelled": True, "machine": options.machine, "problems": problems, "programs": rows}))
+    for problem in problems:
+        print(problem, file=sys.stderr if options.json else sys.stdout)
+    return 1 if options.check and problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

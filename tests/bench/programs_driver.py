@@ -1,0 +1,61 @@
+"""The programs' driver: an unknown variant, size or option is refused with the list, and nothing runs; JSON and CSV carry
+the same figures. Method: runs one program, small, on a made-up machine of four domains."""
+
+import argparse
+import csv
+import io
+import json
+import os
+import subprocess
+
+
+def run(program: str, *options: str) -> subprocess.CompletedProcess:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING_", "HWLOC_", "OMP_"))}
+    environment |= {"HOMING_TOPOLOGY": "node:4 core:1 pu:1", "OMP_WAIT_POLICY": "passive"}
+    return subprocess.run([program, *options], env=environment, capture_output=True, text=True)
+
+
+def check(condition: bool, what: str, result: subprocess.CompletedProcess) -> None:
+    if not condition:
+        raise SystemExit(f"failed: {what}\nexit {result.returncode}\n{result.stdout}{result.stderr}")
+    print(f"ok: {what}")
+
+
+def check_refusals(program: str) -> list[str]:
+    listed = run(program, "--list")
+    variants = listed.stdout.split()
+    check(listed.returncode == 0 and {"serial", "tbb", "openmp", "homing"} <= set(variants), "--list names variants", listed)
+    for wrong in (("--variant", "tbb,nobody"), ("--size", "huge"), ("--threads", "0"), ("--repeat", "many"), ("--seed",), ("--help-me",)):
+        result = run(program, *wrong)
+        right = result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) == 1 and wrong[-1].split(",")[-1] in result.stderr
+        check(right, f"{' '.join(wrong)} is refused in a line that names it", result)
+    check(all(v in run(program, "--variant", "nobody").stderr for v in variants), "an unknown variant: all are named", listed)
+    return variants
+
+
+def check_figures(program: str, variants: list[str]) -> None:
+    result = run(program, "--check", "--json", "--threads", "4", "--repeat", "2", "--warm-up", "1")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    check(result.returncode == 0 and [row["variant"] for row in rows] == variants, "every variant runs, in the order of the list", result)
+    for row in rows:
+        right = (row["result"] == "right" and len(row["ms"]) == 2 and row["domains"] == 4 and row["virtual"]
+                 and 0 < row["least_ms"] <= row["median_ms"] <= row["most_ms"] and row["rate"] > 0
+                 and (row["at_home"] is None or 0 <= row["at_home"] <= 1))
+        check(right, f"{row['variant']}: figures", result)
+    placed = [row for row in rows if row["variant"] == "homing-placed"]
+    if placed:
+        check(len(placed[0]["pages"]) == 4 and min(placed[0]["pages"].values()) > 0, "homing-placed has pages in all domains", result)
+    result = run(program, "--csv", "--variant", "serial,homing", "--repeat", "1")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    right = [row["variant"] for row in rows] == ["serial", "homing"] and all(row["result"] == "not checked" for row in rows)
+    check(right, "CSV has one heading", result)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program")
+    program = parser.parse_args().program
+    check_figures(program, check_refusals(program))
+
+
+main()
