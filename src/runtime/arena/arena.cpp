@@ -57,38 +57,39 @@ bool arena::try_occupy(unsigned i) noexcept {
   return true;
 }
 
-std::optional<unsigned> arena::occupy_first_free(unsigned first, unsigned last) noexcept {
+// A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
+slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
   for (unsigned i = first; i < last; ++i) {
     if (try_occupy(i)) {
-      return i;
+      return static_cast<slot_id>(i);
     }
   }
-  return std::nullopt;
+  return no_slot;
 }
 
 /// The slot that it had, where it finds its caches and its mail; else one of its domain; else any that is not reserved.
-std::optional<unsigned> arena::occupy_for_worker(const thread_state& t) noexcept {
+slot_id arena::occupy_for_worker(const thread_state& t) noexcept {
   // last_arena is an address only: another arena, of another size, may live there now.
   if (t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count() && try_occupy(t.last_slot)) {
     return t.last_slot;
   }
   const arena_domain& own = domain(t.domain);
-  const auto found = occupy_first_free(std::max<unsigned>(own.first_slot, reserved_slots_), own.last_slot);
-  return found ? found : occupy_first_free(reserved_slots_, slot_count());
+  const slot_id found = occupy_first_free(std::max<unsigned>(own.first_slot, reserved_slots_), own.last_slot);
+  return found != no_slot ? found : occupy_first_free(reserved_slots_, slot_count());
 }
 
 slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
   const bool is_worker = comes_as == thread_kind::worker;
-  const std::optional<unsigned> found = is_worker ? occupy_for_worker(t) : occupy_first_free(0, slot_count());
-  if (!found) {
+  const slot_id found = is_worker ? occupy_for_worker(t) : occupy_first_free(0, slot_count());
+  if (found == no_slot) {
     return no_slot;
   }
-  slot(*found).domain.store(t.domain, sync::relaxed);
+  slot(found).domain.store(t.domain, sync::relaxed);
   if (is_worker) {
     t.last_arena = this;
-    t.last_slot = static_cast<slot_id>(*found);
+    t.last_slot = found;
   }
-  return static_cast<slot_id>(*found);
+  return found;
 }
 
 void arena::release_slot(slot_id number) noexcept {

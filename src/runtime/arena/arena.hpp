@@ -198,8 +198,8 @@ class arena final : public work_places, private search_caller {
   template <typename Call>
   void for_work_left(unsigned home, Call&& call) noexcept;
   [[nodiscard]] bool try_occupy(unsigned i) noexcept;
-  [[nodiscard]] std::optional<unsigned> occupy_first_free(unsigned first, unsigned last) noexcept;
-  [[nodiscard]] std::optional<unsigned> occupy_for_worker(const thread_state& t) noexcept;
+  [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;
+  [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;
 
   worker_supplier& supplier_;
