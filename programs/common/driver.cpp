@@ -13,6 +13,7 @@
 #include <exception>
 #include <new>
 
+#include "cpu_check.hpp"
 #include "options.hpp"
 
 namespace programs {
@@ -176,6 +177,7 @@ homing::page_census census_of(std::span<const homing::memory_range> data) {
 }
 
 int run_program(int argc, char** argv, const description& program, std::span<const variant> variants) {
+  require_cpu();
   options o = parse(argc, argv, program, variants);
   if (std::getenv(part_of_a_list) == nullptr &&
       !(o.wanted.size() == 1 && o.wanted[0]->name == "openmp-affinity" && std::getenv("OMP_PLACES") == nullptr)) {
