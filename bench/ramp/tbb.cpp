@@ -1,0 +1,112 @@
+// How long it takes until every thread has work: tasks, as many as threads, each of which waits for all others. Once with
+// threads that sleep, once in a process that has not made them yet.
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "../common/harness.hpp"
+
+namespace {
+
+constexpr auto pause_time = std::chrono::milliseconds(10);
+constexpr auto longest_wait = std::chrono::seconds(20);
+
+/// Nanoseconds from the call until the last of `threads` tasks has begun; -1 if they don't all come.
+std::int64_t until_all_work(int threads) {
+  std::atomic<int> begun{0};
+  std::atomic<std::int64_t> last_ns{0};
+  std::atomic<bool> all_came{true};
+  const std::int64_t sent_ns = bench::wall_ns();
+  tbb::parallel_for(
+      tbb::blocked_range<int>(0, threads, 1),
+      [&](const tbb::blocked_range<int>&) {
+        if (begun.fetch_add(1) + 1 == threads) {
+          last_ns.store(bench::wall_ns());
+          return;
+        }
+        const auto give_up = std::chrono::steady_clock::now() + longest_wait;
+        while (last_ns.load(std::memory_order_acquire) == 0 && all_came.load(std::memory_order_relaxed)) {
+          std::this_thread::yield();  // there may be fewer CPUs than threads
+          if (std::chrono::steady_clock::now() > give_up) all_came.store(false);
+        }
+      },
+      tbb::simple_partitioner{});
+  return all_came.load() ? last_ns.load() - sent_ns : -1;
+}
+
+void woken(bench::session& session) {
+  session.measure("woken", [&](std::uint64_t iterations, bench::stopwatch& watch) {
+    for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
+      std::this_thread::sleep_for(pause_time);
+      const std::int64_t cpu_before_ns = bench::process_cpu_ns();
+      const std::int64_t ns = until_all_work(session.threads());
+      session.expect(ns >= 0, "all threads come");
+      watch.add_wall(ns);
+      watch.add_cpu(bench::process_cpu_ns() - cpu_before_ns);
+    }
+  });
+}
+
+struct times {
+  std::int64_t wall_ns;
+  std::int64_t cpu_ns;
+};
+
+/// In a process of its own, which has used nothing of TBB before. All -1 if it fails.
+times in_young_process(const char* program, int threads) {
+  times read_times{-1, -1};
+  int ends[2];
+  if (pipe(ends) != 0) return read_times;
+  const std::string count = std::to_string(threads);
+  const std::string answer_to = std::to_string(ends[1]);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    execl("/proc/self/exe", program, "--young", count.c_str(), answer_to.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(ends[1]);
+  const bool complete = read(ends[0], &read_times, sizeof read_times) == static_cast<ssize_t>(sizeof read_times);
+  close(ends[0]);
+  int status = 0;
+  const bool ended_well = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  return complete && ended_well ? read_times : times{-1, -1};
+}
+
+void made(bench::session& session, const char* program) {
+  session.measure("made", [&](std::uint64_t iterations, bench::stopwatch& watch) {
+    for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
+      const times young = in_young_process(program, session.threads());
+      session.expect(young.wall_ns >= 0, "all threads of a new process come");
+      watch.add_wall(young.wall_ns);
+      watch.add_cpu(young.cpu_ns);
+    }
+  });
+}
+
+/// The child's side: its first use of TBB, with as many threads as its parent has been told.
+int be_young(const char* count, const char* answer_to) {
+  const int threads = std::atoi(count);
+  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  tbb::task_arena arena(threads);
+  const std::int64_t cpu_before_ns = bench::process_cpu_ns();
+  times young{};
+  young.wall_ns = arena.execute([&] { return until_all_work(threads); });
+  young.cpu_ns = bench::process_cpu_ns() - cpu_before_ns;
+  return write(std::atoi(answer_to), &young, sizeof young) == static_cast<ssize_t>(sizeof young) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "--young") == 0) return be_young(argv[2], argv[3]);
+  bench::session session(argc, argv, "ramp");
+  woken(session);
+  made(session, argv[0]);
+}
