@@ -41,6 +41,7 @@ MODELS = {
     "src/memory/small_object_pool.cpp": "object_pool",
     "src/runtime/task/task_proxy.hpp": "object_pool",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
+    "src/runtime/arena/slot_hold.hpp": "slots",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
 }

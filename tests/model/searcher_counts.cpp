@@ -2,6 +2,7 @@
 /// Method: every execution of one pusher and of searchers of two domains; docs/protocols/sleep.md [S3], [S14], [S16].
 #include "runtime/arena/searcher_counts.hpp"
 #include "engine/model.hpp"
+#include "runtime/arena/slot_hold.hpp"
 #include "sync/asymmetric_fence.hpp"
 
 namespace {
@@ -101,6 +102,62 @@ const scenario newcomer_elsewhere("searchers: one begins in another domain, one 
   threads({[&] { f.stop(0); }, [&] { f.search(1); }, [&] { f.push_spawned(0); }});
   f.require_answer();
 });
+
+/// What a searcher gives back it pushes while it is counted itself, and while its slot says that it searches: the
+/// others answer for that, too, and leave the heavy fence out if all of them search. [A23]
+struct slots_frame : frame {
+  struct place {
+    scheduler::slot_hold hold;
+    scheduler::search_flag searching;
+    unsigned domain = 0;
+  };
+  place places[3];
+
+  explicit slots_frame(const unsigned (&domains)[3]) {
+    for (unsigned i = 0; i != 3; ++i) {
+      require(places[i].hold.try_take(), "nobody holds a new slot");
+      places[i].searching.set();
+      places[i].domain = domains[i];
+      counts.begin(domains[i], outer_searcher);
+    }
+  }
+  /// As searchers::stop_searching() and hand_over().
+  void stop_in(unsigned own) {
+    places[own].searching.clear();
+    const searcher_counts::stopped left = counts.end(places[own].domain, outer_searcher);
+    sync::full_fence_after_exchange();
+    if (!left.last) {
+      return;
+    }
+    bool needs_heavy = false;
+    for (unsigned i = 0; i != 3; ++i) {
+      needs_heavy |= i != own && scheduler::may_push_lightly(places[i].hold, places[i].searching);
+    }
+    if (needs_heavy) {
+      sync::heavy_fence();
+    }
+    if (pushed.load(relaxed) == 1) {
+      answer();
+    }
+  }
+};
+
+template <unsigned Last>
+void gives_back() {
+  slots_frame f({0, 0, Last});
+  threads({[&] {
+             f.push_spawned(0);
+             f.stop_in(0);
+           },
+           [&] {
+             f.stop_in(1);
+             f.places[1].hold.free();  // its wait has ended, and it goes
+           },
+           [&] { f.stop_in(2); }});
+  f.require_answer();
+}
+const scenario gives_back_near("searchers: one gives a task back and stops, all near", {}, gives_back<0>);
+const scenario gives_back_far("searchers: one gives a task back and stops, one is far", {}, gives_back<1>);
 
 /// Whoever wakes a thread counts it before that one runs [S4]; here the waker is a searcher that stops.
 const scenario woken("searchers: one is counted by who wakes it", {}, [] {

@@ -92,6 +92,22 @@ TEST(asymmetric_fence, registering_twice_is_harmless) {
   sync::heavy_fence();
 }
 
+TEST(asymmetric_fence, one_side_sees_the_other_while_full_fences_become_asymmetric) {
+  sync::prepare_asymmetric_fences();
+  if (!by_membarrier()) {
+    GTEST_SKIP() << "the kernel refuses membarrier here";
+  }
+  unsigned missed = 0;
+  for (unsigned run = 0; run < 20; ++run) {
+    sync::detail::fences.store(sync::fence_kind::full, sync::seq_cst);  // nobody is between two fences
+    std::jthread changer;
+    missed += times_missed_in_one_run([&] { changer = std::jthread([] { sync::prepare_asymmetric_fences(); }); });
+    changer.join();
+    EXPECT_TRUE(by_membarrier());
+  }
+  EXPECT_EQ(missed, 0U);
+}
+
 // ---- refused
 
 constexpr int good = 0;
@@ -133,7 +149,7 @@ bool refuse_expedited_only() {
 TEST(asymmetric_fence, one_side_sees_the_other_where_membarrier_is_refused) {
   const int status = status_of_child([] {
     if (!refuse({SYS_membarrier}, EPERM)) return cannot_forbid;
-    sync::prepare_asymmetric_fences();
+    sync::prepare_asymmetric_fences(sync::company::none);
     return !by_membarrier() && times_missed() == 0 ? good : bad;
   });
   SKIP_WITHOUT_FILTERS(status);
@@ -143,7 +159,7 @@ TEST(asymmetric_fence, one_side_sees_the_other_where_membarrier_is_refused) {
 TEST(asymmetric_fence, where_only_its_use_is_refused_the_start_notices) {
   const int status = status_of_child([] {
     if (!refuse_expedited_only()) return cannot_forbid;
-    sync::prepare_asymmetric_fences();
+    sync::prepare_asymmetric_fences(sync::company::none);
     return by_membarrier() ? bad : good;
   });
   SKIP_WITHOUT_FILTERS(status);

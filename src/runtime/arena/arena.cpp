@@ -47,20 +47,10 @@ arena::arena(worker_supplier& supplier, const arena_request& request)
 
 arena::~arena() = default;
 
-bool arena::try_occupy(unsigned i) noexcept {
-  auto& occupied = slot(i).occupied;
-  // acquire: the last occupant's writes to the slot's deque, released in release_slot(). [A1]
-  if (occupied.load(sync::relaxed) || occupied.exchange(true, sync::acquire)) {
-    return false;
-  }
-  sync::full_fence_after_exchange();  // [A23]
-  return true;
-}
-
 // A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
 slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
   for (unsigned i = first; i < last; ++i) {
-    if (try_occupy(i)) {
+    if (slot(i).hold.try_take()) {
       return static_cast<slot_id>(i);
     }
   }
@@ -70,7 +60,8 @@ slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
 /// The slot that it had, where it finds its caches and its mail; else one of its domain; else any that is not reserved.
 slot_id arena::occupy_for_worker(const thread_state& t) noexcept {
   // last_arena is an address only: another arena, of another size, may live there now.
-  if (t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count() && try_occupy(t.last_slot)) {
+  if (t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count() &&
+      slot(t.last_slot).hold.try_take()) {
     return t.last_slot;
   }
   const arena_domain& own = domain(t.domain);
@@ -93,9 +84,8 @@ slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
 }
 
 void arena::release_slot(slot_id number) noexcept {
-  // release: the deque and what else belongs to the occupant, to the next one's acquire in try_occupy(). [A1]
-  platform::require_hot([&] { return slot(number).occupied.load(sync::relaxed); }, "A1: a slot that is freed is held");
-  slot(number).occupied.store(false, sync::release);
+  platform::require_hot([&] { return slot(number).hold.is_held(); }, "A1: a slot that is freed is held");
+  slot(number).hold.free();
   // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
   sync::light_fence();
   if (__builtin_expect(sleepers_.any_for_slot(), false)) {
@@ -115,13 +105,12 @@ void arena::release_slot(slot_id number) noexcept {
 }
 
 bool arena::is_deserted() const noexcept {
-  return std::none_of(&slot(0), &slot(0) + slot_count(),
-                      [](const arena_slot& s) { return s.occupied.load(sync::seq_cst); });
+  return std::none_of(&slot(0), &slot(0) + slot_count(), [](const arena_slot& s) { return s.hold.is_held(); });
 }
 
 bool arena::has_free_worker_slot() const noexcept {
   for (unsigned i = reserved_slots_; i < slot_count(); ++i) {
-    if (!slot(i).occupied.load(sync::seq_cst)) {
+    if (!slot(i).hold.is_held()) {
       return true;
     }
   }
@@ -139,7 +128,7 @@ bool arena::worker_could_enter() noexcept {
 }
 
 bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
-  if (affinity >= first_domain_slot || !slot(affinity).occupied.load(sync::relaxed)) {
+  if (affinity >= first_domain_slot || !slot(affinity).hold.is_held()) {
     const arena_domain& home = domain(home_of(affinity));
     // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
     if (!thieves_stay() && mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&

@@ -197,7 +197,6 @@ class arena final : public work_places, private search_caller {
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>
   void for_work_left(unsigned home, Call&& call) noexcept;
-  [[nodiscard]] bool try_occupy(unsigned i) noexcept;
   [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;
   [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;

@@ -39,10 +39,10 @@ class searcher_counts {
   }
 
   stopped end(unsigned domain, int weight) noexcept {
-    // [S16] The domain's count first. relaxed: of those who leave one count, the last is the last. release on the count
-    // of domains: a fence follows for who is last there [S9], and so comes after what others did to their domains'
-    // counts.
-    const int here = domains_[domain].count.fetch_sub(weight, sync::relaxed);
+    // [S16] The domain's count first. release, both: a fence follows [S9], and so the last one of the arena comes after
+    // what all others did before they stopped. A thread that is counted may push for others (what it gives back),
+    // relying on those who are still counted.
+    const int here = domains_[domain].count.fetch_sub(weight, sync::release);
     stopped result{.last_of_domain = here == weight,
                    .last_outer_of_domain = here != weight && weight == outer_searcher && outer_searchers(here) == 1};
     check_is_one(here, weight);

@@ -17,12 +17,12 @@ void searchers::transfer_to(unsigned domain, const search_scope& scope) noexcept
 }
 
 void searchers::stop_to_sleep(thread_state& t, const search_scope& scope) noexcept {
-  t.slot->searching.store(false, sync::relaxed);
+  t.slot->searching.clear();
   places_.searching.end(t.domain, weight_of(scope));
 }
 
 void searchers::stop_searching(thread_state& t, const search_scope& scope) noexcept {
-  t.slot->searching.store(false, sync::relaxed);
+  t.slot->searching.clear();
   const searcher_counts::stopped left = places_.searching.end(t.domain, weight_of(scope));
   sync::full_fence_after_exchange();  // [A23] before what it pushes next, and its look at the share
   // [S10] Where thieves stay, pushers rely on their domain's searchers.

@@ -39,10 +39,7 @@ class searchers {
   /// [S4] On behalf of a thread of that domain that the caller is about to wake: the next push wakes no second one.
   void transfer_to(unsigned domain, const search_scope& scope) noexcept;
   /// The woken thread has come, and searches with the mark that its waker made.
-  static void adopt(thread_state& t) noexcept {
-    // release: whoever sees it searching sees what it has pushed. [A23]
-    t.slot->searching.store(true, sync::release);
-  }
+  static void adopt(thread_state& t) noexcept { t.slot->searching.set(); }
   /// [S3] The thread has a task, or what it waited for has come, or [S8] it runs its user's code: if it was the last
   /// one, it looks for what is left and calls for that.
   void stop_searching(thread_state& t, const search_scope& scope) noexcept;

@@ -101,8 +101,7 @@ bool work_places::has_common_task(const search_scope& scope) noexcept {
 
 bool work_places::may_have_pusher(slot_id but) const noexcept {
   for (unsigned i = 0; i < slot_count(); ++i) {
-    // acquire, both: what was pushed before the slot was freed, or before its thread began to look.
-    if (i != but && slot(i).occupied.load(sync::acquire) && !slot(i).searching.load(sync::acquire)) {
+    if (i != but && may_push_lightly(slot(i).hold, slot(i).searching)) {
       return true;
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/arena/searcher_counts.hpp"
+#include "runtime/arena/slot_hold.hpp"
 #include "runtime/settings/steal_policy.hpp"
 #include "runtime/task/resume_queue.hpp"
 #include "runtime/task/search_scope.hpp"
@@ -24,7 +25,7 @@ namespace homing::scheduler {
 struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
   // Searchers of the same domain read these in every round; hardly anybody writes them.
-  alignas(sync::cache_line_bytes) sync::atomic<bool> occupied{false};
+  alignas(sync::cache_line_bytes) slot_hold hold;
   sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
   sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
   std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
@@ -32,8 +33,8 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
   sync::atomic<bool> absent{false};            ///< its thread rests where it can't take what lies here [S15]
   // Its thread writes these at the begin of every search.
-  alignas(sync::cache_line_bytes) sync::atomic<bool> searching{false};  ///< its thread looks for work
-  sync::atomic<std::int64_t> search_began_ns{0};  ///< when that began last; a hint for those who steal from it
+  alignas(sync::cache_line_bytes) search_flag searching;  ///< its thread looks for work
+  sync::atomic<std::int64_t> search_began_ns{0};          ///< when that began last; a hint for those who steal from it
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {
@@ -105,7 +106,7 @@ class work_places {
   /// [S10] Whether thieves of that domain may steal from the slot: all do where they may go everywhere; else those of
   /// its thread's domain, and if it has none, or one that can't take anything there, all.
   [[nodiscard]] bool may_steal_from(const arena_slot& slot, unsigned by_domain) const noexcept {
-    return !stays_ || slot.domain.load(sync::relaxed) == by_domain || !slot.occupied.load(sync::relaxed) ||
+    return !stays_ || slot.domain.load(sync::relaxed) == by_domain || !slot.hold.is_held() ||
            slot.absent.load(sync::relaxed);
   }
   /// [S10] Whether a domain's queues are for other domains' threads, too, where thieves stay: it has no worker for

@@ -57,7 +57,7 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   }
   for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
     arena_slot& sibling = a.slot(i);
-    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.load(sync::relaxed)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
       }
@@ -128,14 +128,14 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   arena& a = *t.in;
   if (affinity < a.slot_count()) {
     const arena_slot& slot = a.slot(affinity);
-    return affinity != t.slot_number && (slot.searching.load(sync::relaxed) || !slot.occupied.load(sync::relaxed));
+    return affinity != t.slot_number && (slot.searching.is_set() || !slot.hold.is_held());
   }
   const unsigned home = a.home_of(affinity);
   if (home == t.domain) {
     return false;
   }
   for (unsigned i = 0; i < a.slot_count(); ++i) {
-    if (a.slot(i).occupied.load(sync::relaxed) && a.slot(i).domain.load(sync::relaxed) == home) {
+    if (a.slot(i).hold.is_held() && a.slot(i).domain.load(sync::relaxed) == home) {
       return a.searching.in_domain(home) > 0;
     }
   }
@@ -149,13 +149,12 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
   arena& a = *t.in;
   if (__builtin_expect(a.mailbox_idle() == idle_rule::tbb, false)) {
     // [M9] Only while its creator is there to take it back.
-    return victim.occupied.load(sync::relaxed) && !victim.absent.load(sync::relaxed) &&
-           is_idle_as_upstream(t, affinity);
+    return victim.hold.is_held() && !victim.absent.load(sync::relaxed) && is_idle_as_upstream(t, affinity);
   }
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);
   if (home == t.domain) {
-    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.load(sync::relaxed);
+    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.is_set();
   }
   return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
          (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));

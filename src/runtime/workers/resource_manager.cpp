@@ -52,7 +52,7 @@ resource_manager* resource_manager::current_or_null() noexcept { return process_
 
 void resource_manager::replace_after_fork() {
   if (process_manager.load(sync::relaxed) != nullptr) {
-    sync::prepare_asymmetric_fences();
+    sync::prepare_asymmetric_fences(sync::company::none);
     resource_manager* fresh = nullptr;
     set_default_parallelism(0);
     try {
@@ -202,8 +202,15 @@ void resource_manager::forget(arena& a) noexcept {
   platform::require(arena_count_ > 0, "A16: each linked arena is counted");
   --arena_count_;
   arenas_.remove(a.account());
+  tell_finalizers();
+}
+
+// A call of the kernel's only if somebody may sleep: an arena that lives for one loop would pay for it.
+void resource_manager::tell_finalizers() noexcept {
   arenas_gone_.fetch_add(1, sync::release);
-  sync::futex_wake(arenas_gone_, ~0U >> 1U);
+  if (finalizers_ > 0) {
+    sync::futex_wake(arenas_gone_, ~0U >> 1U);
+  }
 }
 
 bool resource_manager::is_idle() noexcept {
@@ -212,6 +219,18 @@ bool resource_manager::is_idle() noexcept {
 }
 
 bool resource_manager::wait_until_unused() noexcept {
+  add_finalizers(+1);
+  const bool unused = see_arenas_go();
+  add_finalizers(-1);
+  return unused;
+}
+
+void resource_manager::add_finalizers(int more) noexcept {
+  const holder hold(*this);
+  finalizers_ += more;
+}
+
+bool resource_manager::see_arenas_go() noexcept {
   for (;;) {
     const std::uint32_t gone = arenas_gone_.load(sync::acquire);
     arena* alone = nullptr;

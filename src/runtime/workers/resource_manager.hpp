@@ -175,6 +175,9 @@ class resource_manager final : public worker_supplier {
   void allot_to_all() noexcept;
   [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;
+  void tell_finalizers() noexcept;  // under lock_
+  void add_finalizers(int more) noexcept;
+  [[nodiscard]] bool see_arenas_go() noexcept;
   bool do_work_left_in(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
@@ -228,6 +231,7 @@ class resource_manager final : public worker_supplier {
   lease_book leases_;
   std::mutex stop_lock_;                        ///< one stop_workers() at a time
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
+  int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;
   sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
   std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns

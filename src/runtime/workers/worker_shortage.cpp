@@ -45,8 +45,7 @@ void resource_manager::note_refusal(int error) noexcept {
   ask_again_ns_.store(platform::monotonic_ns() + wait_after(refusals), sync::relaxed);
   refused_.store(true, sync::relaxed);
   // Whoever waits for the end of arenas may have to do their work itself.
-  arenas_gone_.fetch_add(1, sync::release);
-  sync::futex_wake(arenas_gone_, ~0U >> 1U);
+  tell_finalizers();
 }
 
 bool resource_manager::look_at_refusal() noexcept {

@@ -8,7 +8,8 @@
 
 namespace homing::sync {
 
-inline void prepare_asymmetric_fences() noexcept {}
+enum class company : bool { none, perhaps };
+inline void prepare_asymmetric_fences(company /*others*/ = company::perhaps) noexcept {}
 
 inline void light_fence(std::source_location at = std::source_location::current()) noexcept {
   if (model::running != nullptr) {
