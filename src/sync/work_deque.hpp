@@ -172,7 +172,7 @@ class work_deque {
   /// Any thread; a hint without a look at the entries.
   [[nodiscard]] bool looks_empty() const noexcept { return head_.load(relaxed) >= tail_.load(relaxed); }
   /// The same: at most one entry.
-  [[nodiscard]] bool looks_poor() const noexcept { return head_.load(relaxed) + 1 >= tail_.load(relaxed); }
+  [[nodiscard]] bool has_at_most_one() const noexcept { return head_.load(relaxed) + 1 >= tail_.load(relaxed); }
 
  private:
   struct entry {

@@ -89,7 +89,7 @@ TEST(sleep_fences, a_spawn_and_a_thread_that_falls_asleep_in_a_wait) {
   sleeper.join();
 }
 
-/// [S1] of a worker between arenas, [A3] and [S3] on its way there. The master enqueues and takes no part.
+/// [S1] of a worker between arenas, [A3] and [S3] on its way there. The external thread enqueues and takes no part.
 TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
   constexpr unsigned rounds = 200'000;
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
@@ -103,7 +103,7 @@ TEST(sleep_fences, an_enqueue_and_a_worker_that_leaves) {
   }
 }
 
-/// The same with a spawn: the master is in the arena, and its deque has the task.
+/// The same with a spawn: the external thread is in the arena, and its deque has the task.
 TEST(sleep_fences, a_spawn_and_a_worker_that_leaves) {
   constexpr unsigned rounds = 200'000;
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);

@@ -30,11 +30,11 @@ using domains = std::vector<unsigned>;
 
 unsigned domain_here() { return homing::scheduler::this_thread().domain; }
 
-/// The domains of the robbed, in the order in which a thief of domain `thief` came to them; of tasks that their own
+/// The domains of the victims, in the order in which a thief of domain `thief` came to them; of tasks that their own
 /// workers ran in the end, nothing.
-class robbery {
+class stealing {
  public:
-  explicit robbery(unsigned thief, std::optional<homing::steal_policy> policy = {}) : thief_(thief), policy_(policy) {}
+  explicit stealing(unsigned thief, std::optional<homing::steal_policy> policy = {}) : thief_(thief), policy_(policy) {}
 
   domains run() {
     workers_ = static_cast<int>(resource_manager::current().domain_count());
@@ -52,13 +52,13 @@ class robbery {
     });
     over_.store(true);
     await("the victims' end", [this] { return victims_done_.load() == workers_ - 1; });
-    return robbed_;
+    return victims_;
   }
 
  private:
   bool ended() {
     const std::lock_guard hold(lock_);
-    return static_cast<int>(robbed_.size()) == workers_ - 1;
+    return static_cast<int>(victims_.size()) == workers_ - 1;
   }
   void take_part() {
     here_.fetch_add(1);
@@ -73,7 +73,7 @@ class robbery {
       if (domain_here() != mine) {
         EXPECT_EQ(domain_here(), thief_);
         const std::lock_guard hold(lock_);
-        robbed_.push_back(mine);
+        victims_.push_back(mine);
       }
     });
     victims_ready_.fetch_add(1);
@@ -90,7 +90,7 @@ class robbery {
   sync::atomic<int> victims_done_{0};
   sync::atomic<bool> over_{false};
   std::mutex lock_;
-  domains robbed_;
+  domains victims_;
 };
 
 /// All others, as the machine has them from near to far.
@@ -112,7 +112,7 @@ constexpr const char* four_nodes = "node:4 core:1 pu:1";
 TEST(steal, near_goes_outwards_from_every_domain) {
   const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "near"}}, [] {
     for (unsigned thief = 0; thief < 4; ++thief) {
-      EXPECT_EQ(robbery(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
+      EXPECT_EQ(stealing(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
     }
   });
   EXPECT_EQ(report.number("far"), 12U);
@@ -123,16 +123,16 @@ TEST(steal, near_goes_outwards_from_every_domain) {
 /// next higher index decides.
 TEST(steal, near_obeys_distances_that_differ_by_direction) {
   in_own_process({{"HOMING_TOPOLOGY", fixture_path("memory_less")}}, [] {
-    EXPECT_EQ(robbery(0).run(), (domains{1, 2}));
-    EXPECT_EQ(robbery(1).run(), (domains{2, 0}));
-    EXPECT_EQ(robbery(2).run(), (domains{1, 0}));
+    EXPECT_EQ(stealing(0).run(), (domains{1, 2}));
+    EXPECT_EQ(stealing(1).run(), (domains{2, 0}));
+    EXPECT_EQ(stealing(2).run(), (domains{1, 0}));
   });
 }
 
 TEST(steal, domain_stays_at_home) {
   const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "domain"}}, [] {
     for (unsigned thief = 0; thief < 4; ++thief) {
-      EXPECT_EQ(robbery(thief).run(), domains{}) << "a thief of domain " << thief;
+      EXPECT_EQ(stealing(thief).run(), domains{}) << "a thief of domain " << thief;
     }
   });
   EXPECT_EQ(report.number("far"), 0U);
@@ -141,8 +141,8 @@ TEST(steal, domain_stays_at_home) {
 TEST(steal, an_arena_has_its_own_policy) {
   const auto report = in_own_process({{"HOMING_TOPOLOGY", four_nodes}}, [] {
     for (unsigned thief = 0; thief < 4; ++thief) {
-      EXPECT_EQ(robbery(thief, homing::steal_policy::domain).run(), domains{}) << "a thief of domain " << thief;
-      EXPECT_EQ(robbery(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
+      EXPECT_EQ(stealing(thief, homing::steal_policy::domain).run(), domains{}) << "a thief of domain " << thief;
+      EXPECT_EQ(stealing(thief).run(), from_near_to_far(thief)) << "a thief of domain " << thief;
     }
   });
   EXPECT_EQ(report.number("far"), 12U);
@@ -150,8 +150,8 @@ TEST(steal, an_arena_has_its_own_policy) {
 
 TEST(steal, an_arena_goes_further_than_the_others) {
   in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "domain"}}, [] {
-    EXPECT_EQ(robbery(1, homing::steal_policy::near).run(), from_near_to_far(1));
-    EXPECT_EQ(robbery(1).run(), domains{});
+    EXPECT_EQ(stealing(1, homing::steal_policy::near).run(), from_near_to_far(1));
+    EXPECT_EQ(stealing(1).run(), domains{});
   });
 }
 
@@ -321,9 +321,9 @@ TEST(steal, random_has_no_favourite) {
   in_own_process({{"HOMING_TOPOLOGY", four_nodes}, {"HOMING_STEAL", "random"}}, [] {
     bool first_was[4] = {};
     for (int i = 0; i < 1000 && !(first_was[1] && first_was[2] && first_was[3]); ++i) {
-      const domains robbed = robbery(0).run();
-      ASSERT_EQ(robbed.size(), 3U);
-      first_was[robbed.front()] = true;
+      const domains victims = stealing(0).run();
+      ASSERT_EQ(victims.size(), 3U);
+      first_was[victims.front()] = true;
     }
     EXPECT_TRUE(first_was[1] && first_was[2] && first_was[3]);
   });

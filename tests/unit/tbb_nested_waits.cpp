@@ -126,13 +126,13 @@ class noting_observer : public tbb::task_scheduler_observer {
   ~noting_observer() override { observe(false); }
   noting_observer(const noting_observer&) = delete;
   noting_observer& operator=(const noting_observer&) = delete;
-  void on_scheduler_entry(bool is_worker) override { ++(is_worker ? worker_entries : master_entries); }
-  void on_scheduler_exit(bool is_worker) override { ++(is_worker ? worker_exits : master_exits); }
+  void on_scheduler_entry(bool is_worker) override { ++(is_worker ? worker_entries : external_entries); }
+  void on_scheduler_exit(bool is_worker) override { ++(is_worker ? worker_exits : external_exits); }
 
   std::atomic<int> worker_entries{0};
   std::atomic<int> worker_exits{0};
-  std::atomic<int> master_entries{0};
-  std::atomic<int> master_exits{0};
+  std::atomic<int> external_entries{0};
+  std::atomic<int> external_exits{0};
 };
 
 /// By execute() everybody enters as the application does, a worker of another arena as well.
@@ -150,9 +150,9 @@ TEST(observer_of_execute, sees_no_worker_in_one_that_comes_by_execute) {
       done = true;
     });
     await("the worker", [&] { return done.load(); });
-    EXPECT_EQ(observer.master_entries, visit);
+    EXPECT_EQ(observer.external_entries, visit);
   }
-  EXPECT_EQ(observer.master_exits, visits);
+  EXPECT_EQ(observer.external_exits, visits);
   EXPECT_EQ(observer.worker_entries, 0);
   EXPECT_EQ(observer.worker_exits, 0);
 }

@@ -26,7 +26,7 @@
 namespace homing::scheduler {
 
 struct arena_request {
-  int max_concurrency = -1;     ///< threads, masters included; -1: as many as the constraints allow
+  int max_concurrency = -1;     ///< threads, external ones included; -1: as many as the constraints allow
   unsigned reserved_slots = 1;  ///< of these, for application threads only
   unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
   topology::constraints_query constraints;

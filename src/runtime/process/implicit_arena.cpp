@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "runtime/arena/arena.hpp"
-#include "runtime/process/master_pin.hpp"
+#include "runtime/process/external_thread_pin.hpp"
 #include "runtime/stack/stay.hpp"
 #include "runtime/thread/thread_domain.hpp"
 #include "runtime/workers/resource_manager.hpp"
@@ -17,7 +17,7 @@ struct stay_in_implicit_arena final : implicit_stay {
 
   std::optional<attachment> where;
   arena* in = nullptr;
-  std::unique_ptr<master_pin> pin;
+  std::unique_ptr<external_thread_pin> pin;
 };
 
 stay_in_implicit_arena* stay_of(const thread_state& t) noexcept {
@@ -29,8 +29,8 @@ stay_in_implicit_arena* stay_of(const thread_state& t) noexcept {
 thread_state& enter_implicit_arena(thread_state& t) {
   resource_manager& manager = resource_manager::current();
   auto stay = std::make_unique<stay_in_implicit_arena>();  // all that may throw comes before the slot is taken
-  if (master_pin::wanted(manager)) {
-    stay->pin = std::make_unique<master_pin>(manager, t);
+  if (external_thread_pin::wanted(manager)) {
+    stay->pin = std::make_unique<external_thread_pin>(manager, t);
   } else {
     t.move_to_domain(domain_of_this_thread(manager.settings()), manager.domain_count());
   }

@@ -169,7 +169,7 @@ struct stolen_task {
 
 stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how) {
   arena_slot& slot = t.in->slot(victim);
-  if (how.steals_from == victims::with_several_tasks && slot.tasks.looks_poor()) {
+  if (how.steals_from == victims::with_several_tasks && slot.tasks.has_at_most_one()) {
     return {};
   }
   const isolation_tag isolation = how.scope.isolation;

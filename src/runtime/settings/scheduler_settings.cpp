@@ -33,7 +33,7 @@ scheduler_settings read_settings() {
           steal_policy::near),
       .mailbox_idle = platform::env_choice<idle_rule>(
           "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing),
-      .pins_masters = platform::env_flag("HOMING_PIN_MASTERS", false),
+      .pins_external_threads = platform::env_flag("HOMING_PIN_MASTERS", false),
   };
 }
 

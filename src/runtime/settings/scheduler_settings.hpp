@@ -17,7 +17,7 @@ struct scheduler_settings {
   std::chrono::nanoseconds search_budget{};  ///< how long a thread looks for work before it sleeps
   steal_policy steal = steal_policy::near;   ///< HOMING_STEAL
   idle_rule mailbox_idle = idle_rule::homing;
-  bool pins_masters = false;  ///< HOMING_PIN_MASTERS
+  bool pins_external_threads = false;  ///< HOMING_PIN_MASTERS
 };
 
 /// As the machine and the environment are now.

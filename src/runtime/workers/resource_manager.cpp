@@ -83,7 +83,7 @@ resource_manager::resource_manager()
   obey_limit();
 }
 
-std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) noexcept {
+std::uint16_t resource_manager::take_in_external_thread(const platform::cpu_set& mask) noexcept {
   const std::uint16_t present = domain_of_this_thread(settings_);
   const holder hold(*this);
   int best = -1;
@@ -95,8 +95,8 @@ std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) no
     }
     if (best >= 0) {
       const auto b = static_cast<unsigned>(best);
-      const std::uint64_t mine = std::uint64_t{domains_[d].masters + 1} * machine_.domains()[b].cpus.size();
-      const std::uint64_t its = std::uint64_t{domains_[b].masters + 1} * domain.cpus.size();
+      const std::uint64_t mine = std::uint64_t{domains_[d].external_threads + 1} * machine_.domains()[b].cpus.size();
+      const std::uint64_t its = std::uint64_t{domains_[b].external_threads + 1} * domain.cpus.size();
       if (mine >= its) {
         continue;
       }
@@ -104,13 +104,13 @@ std::uint16_t resource_manager::take_in_master(const platform::cpu_set& mask) no
     best = static_cast<int>(d);
   }
   const auto chosen = best < 0 ? present : static_cast<std::uint16_t>(best);
-  ++domains_[chosen].masters;
+  ++domains_[chosen].external_threads;
   return chosen;
 }
 
-void resource_manager::let_master_go(std::uint16_t domain) noexcept {
+void resource_manager::let_external_thread_go(std::uint16_t domain) noexcept {
   const holder hold(*this);
-  --domains_[domain].masters;
+  --domains_[domain].external_threads;
 }
 
 // Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as

@@ -64,9 +64,9 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] const topology::machine& machine() const noexcept { return machine_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
 
-  /// The domain of a pinned master, which is to run in its mask: the least used one that the mask allows.
-  [[nodiscard]] std::uint16_t take_in_master(const platform::cpu_set& mask) noexcept;
-  void let_master_go(std::uint16_t domain) noexcept;
+  /// The domain of a pinned external thread, which is to run in its mask: the least used one that the mask allows.
+  [[nodiscard]] std::uint16_t take_in_external_thread(const platform::cpu_set& mask) noexcept;
+  void let_external_thread_go(std::uint16_t domain) noexcept;
 
   // worker_supplier
   void link(arena& a) override;
@@ -136,10 +136,10 @@ class resource_manager final : public worker_supplier {
     sync::atomic<int> idle{0};
     // Guarded by lock_:
     usable_part usable{};
-    unsigned masters = 0;  ///< that are pinned to it
-    int planned = 0;       ///< of the workers that may be made, how many are dealt to this domain
-    int made = 0;          ///< workers that are here now
-    int promised = 0;      ///< by the last allotment to all arenas together
+    unsigned external_threads = 0;  ///< that are pinned to it
+    int planned = 0;                ///< of the workers that may be made, how many are dealt to this domain
+    int made = 0;                   ///< workers that are here now
+    int promised = 0;               ///< by the last allotment to all arenas together
   };
 
   static void* worker_entry(void* argument);

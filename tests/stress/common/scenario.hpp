@@ -67,20 +67,20 @@ void wait_until(Done&& done) {
 int thread_count();
 
 // The scenarios that are more than a tree, by file.
-void trees_of_threads(const round& r);     // masters.cpp
-void addressed_trees(const round& r);      // addresses.cpp
-void short_lived_masters(const round& r);  // masters.cpp
-void crowded_arena(const round& r);        // masters.cpp
-void enqueue_and_leave(const round& r);    // enqueues.cpp
-void priority_arenas(const round& r);      // enqueues.cpp
-void changing_controls(const round& r);    // controls.cpp
-void changing_observers(const round& r);   // controls.cpp
-void changing_leases(const round& r);      // leases.cpp
-void placed_pipelines(const round& r);     // placed_pipelines.cpp
-void many_suspended(const round& r);       // suspended.cpp
-void suspended_masters(const round& r);    // suspended.cpp
-void mixed_waiters(const round& r);        // waits.cpp
-void finalize_between(const round& r);     // process.cpp
-void fork_children(const round& r);        // process.cpp
+void trees_of_threads(const round& r);              // external_threads.cpp
+void addressed_trees(const round& r);               // addresses.cpp
+void short_lived_external_threads(const round& r);  // external_threads.cpp
+void crowded_arena(const round& r);                 // external_threads.cpp
+void enqueue_and_leave(const round& r);             // enqueues.cpp
+void priority_arenas(const round& r);               // enqueues.cpp
+void changing_controls(const round& r);             // controls.cpp
+void changing_observers(const round& r);            // controls.cpp
+void changing_leases(const round& r);               // leases.cpp
+void placed_pipelines(const round& r);              // placed_pipelines.cpp
+void many_suspended(const round& r);                // suspended.cpp
+void suspended_external_threads(const round& r);    // suspended.cpp
+void mixed_waiters(const round& r);                 // waits.cpp
+void finalize_between(const round& r);              // process.cpp
+void fork_children(const round& r);                 // process.cpp
 
 }  // namespace stress

@@ -35,7 +35,7 @@ void many_suspended(const round& r) {
 
 /// Each application thread suspends on its own stack, directly and inside nested calls; every
 /// blocking call must come back on the thread that made it.
-void suspended_masters(const round& r) {
+void suspended_external_threads(const round& r) {
   rng random(r.seed);
   resumer helper;
   tbb::task_arena shared(random.between(2, r.threads));

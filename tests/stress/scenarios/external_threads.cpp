@@ -15,7 +15,7 @@ void trees_of_threads(const round& r) {
 }
 
 /// Generations of threads that do one small thing with the library, and end.
-void short_lived_masters(const round& r) {
+void short_lived_external_threads(const round& r) {
   rng random(r.seed);
   const int threads = random.between(2, 2 * r.threads);
   const unsigned features = feature_all & ~(feature_suspend | feature_graph);

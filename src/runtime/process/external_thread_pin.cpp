@@ -1,4 +1,4 @@
-#include "runtime/process/master_pin.hpp"
+#include "runtime/process/external_thread_pin.hpp"
 
 #include <cstring>
 #include <utility>
@@ -19,15 +19,15 @@ void warn_once(int error_number) noexcept {
 
 }  // namespace
 
-bool master_pin::wanted(const resource_manager& manager) noexcept {
-  return manager.settings().pins_masters && manager.domain_count() > 1;
+bool external_thread_pin::wanted(const resource_manager& manager) noexcept {
+  return manager.settings().pins_external_threads && manager.domain_count() > 1;
 }
 
-master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {
+external_thread_pin::external_thread_pin(resource_manager& manager, thread_state& t) : manager_(manager), thread_(t) {
   // What may throw comes first: a pin that is not made must leave no trace.
   auto now = platform::get_affinity();
   platform::cpu_set wanted = now.mask;
-  t.move_to_domain(manager.take_in_master(now.mask), manager.domain_count());
+  t.move_to_domain(manager.take_in_external_thread(now.mask), manager.domain_count());
   t.domain_is_fixed = true;
   if (!now.ok()) {
     warn_once(now.error_number);
@@ -44,8 +44,8 @@ master_pin::master_pin(resource_manager& manager, thread_state& t) : manager_(ma
   }
 }
 
-master_pin::~master_pin() {
-  manager_.let_master_go(thread_.domain);
+external_thread_pin::~external_thread_pin() {
+  manager_.let_external_thread_go(thread_.domain);
   thread_.domain_is_fixed = false;
   if (!before_.empty()) {
     // The old mask may be impossible by now (a smaller cpuset): then the thread stays where it is.

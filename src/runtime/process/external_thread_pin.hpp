@@ -1,7 +1,7 @@
 /// Keeps an application thread in one domain for as long as it is registered: HOMING_PIN_MASTERS=1.
 ///
-/// Masters are dealt like workers, in proportion to the domains' CPUs; the first stays in the domain that it is in. A
-/// thread whose mask lies in one domain already, since its user has bound it, keeps that mask.
+/// External threads are dealt like workers, in proportion to the domains' CPUs; the first stays in the domain that it
+/// is in. A thread whose mask lies in one domain already, since its user has bound it, keeps that mask.
 ///
 /// Threads: made and ended by the thread itself; the manager outlives it.
 /// Source:  TBB-NUMA 4.1.
@@ -14,14 +14,14 @@ namespace homing::scheduler {
 
 class resource_manager;
 
-class master_pin {
+class external_thread_pin {
  public:
   /// A refused system call is said once on stderr; the thread then stays as it is.
-  master_pin(resource_manager& manager, thread_state& t);
+  external_thread_pin(resource_manager& manager, thread_state& t);
   /// Gives the thread its old mask back.
-  ~master_pin();
-  master_pin(const master_pin&) = delete;
-  master_pin& operator=(const master_pin&) = delete;
+  ~external_thread_pin();
+  external_thread_pin(const external_thread_pin&) = delete;
+  external_thread_pin& operator=(const external_thread_pin&) = delete;
 
   /// True if the environment asks for it; false on a machine of one domain.
   [[nodiscard]] static bool wanted(const resource_manager& manager) noexcept;

@@ -44,7 +44,7 @@ void use_tbb() {
   tbb::parallel_for(0, 8, [](int) {});
 }
 
-class pin_masters : public ::testing::Test {
+class pin_external_threads : public ::testing::Test {
  protected:
   void SetUp() override {
     if (mask().size() < 2) {
@@ -53,7 +53,7 @@ class pin_masters : public ::testing::Test {
   }
 };
 
-TEST_F(pin_masters, are_dealt_over_the_domains) {
+TEST_F(pin_external_threads, are_dealt_over_the_domains) {
   in_own_process(pinning, [] {
     const std::set<int> before = mask();
     use_tbb();
@@ -76,7 +76,7 @@ TEST_F(pin_masters, are_dealt_over_the_domains) {
   });
 }
 
-TEST_F(pin_masters, get_their_mask_back_at_the_end) {
+TEST_F(pin_external_threads, get_their_mask_back_at_the_end) {
   in_own_process(pinning, [] {
     const std::set<int> before = mask();
     tbb::task_scheduler_handle handle{tbb::attach{}};
@@ -87,7 +87,7 @@ TEST_F(pin_masters, get_their_mask_back_at_the_end) {
   });
 }
 
-TEST_F(pin_masters, that_their_user_has_bound_stay_there) {
+TEST_F(pin_external_threads, that_their_user_has_bound_stay_there) {
   in_own_process(pinning, [] {
     for (const int cpu : {*mask().rbegin(), *mask().begin()}) {
       std::thread([&] {
@@ -99,7 +99,7 @@ TEST_F(pin_masters, that_their_user_has_bound_stay_there) {
   });
 }
 
-TEST_F(pin_masters, is_off_unless_asked_for) {
+TEST_F(pin_external_threads, is_off_unless_asked_for) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
     const std::set<int> before = mask();
     use_tbb();
