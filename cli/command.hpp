@@ -37,6 +37,8 @@ struct subcommand {
 
 /// What `homing lab` is for: a program of its own that comes with the command, and describes its words itself.
 inline constexpr const char* lab_purpose = "boot virtual NUMA machines and count who serves each access";
+/// Likewise of `homing experiment`.
+inline constexpr const char* experiment_purpose = "run designed experiments, and analyse what they gave";
 
 /// Each in the file of its name.
 int topology_command(const arguments& args);

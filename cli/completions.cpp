@@ -102,6 +102,7 @@ std::string bash(const std::vector<described>& pages) {
         std::string("    ") + d.command->name + ")\n" + values + "      options=\"" + joined(options, " ") + "\" ;;\n";
   }
   names.emplace_back("lab");
+  names.emplace_back("experiment");
   return replaced(bash_head, "@subcommands@", joined(names, " ")) + cases + bash_tail;
 }
 
@@ -120,6 +121,7 @@ std::string zsh(const std::vector<described>& pages) {
   for (const described& d : pages)
     out += std::string("      '") + d.command->name + ":" + short_text(d.command->purpose) + "'\n";
   out += std::string("      'lab:") + lab_purpose + "'\n";
+  out += std::string("      'experiment:") + experiment_purpose + "'\n";
   out +=
       "    )\n    _describe subcommand names\n    _arguments '--help[print a summary]' '--version[print the version]'\n"
       "    return\n  fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n";
@@ -156,6 +158,7 @@ std::string fish(const std::vector<described>& pages) {
            short_text(d.command->purpose) + "'\n";
   }
   out += std::string("complete -c homing -n __fish_use_subcommand -f -a lab -d '") + lab_purpose + "'\n";
+  out += std::string("complete -c homing -n __fish_use_subcommand -f -a experiment -d '") + experiment_purpose + "'\n";
   out +=
       "complete -c homing -n '__fish_seen_subcommand_from lab' -a '(set -l said (commandline -opc) (commandline -ct); "
       "homing lab complete -- $said[3..] 2>/dev/null)'\n";

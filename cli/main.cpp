@@ -26,6 +26,7 @@ void print_help(std::FILE* out) {
   std::fputs("The NUMA-aware task runtime: what it sees, and programs on it.\n\nUsage: homing SUBCOMMAND ...\n\n", out);
   for (const subcommand& s : table) std::fprintf(out, "  %-12s%s\n", s.name, s.purpose);
   std::fprintf(out, "  %-12s%s (homing-lab)\n", "lab", lab_purpose);
+  std::fprintf(out, "  %-12s%s (homing-experiment)\n", "experiment", experiment_purpose);
   std::fputs(
       "  X           anything else: the program homing-X, ours or on PATH\n\n"
       "  --version   print the version\n"

@@ -30,6 +30,13 @@ if(TARGET homing_lab_init)
   endforeach()
 endif()
 
+# Experiments: alike; they need a build with programs/, which is not installed.
+if(TARGET homing_cli)
+  install(PROGRAMS experiments/homing-experiment DESTINATION bin)
+  install(DIRECTORY experiments/homing_experiment DESTINATION lib/homing/experiments PATTERN __pycache__ EXCLUDE)
+  install(FILES experiments/__main__.py DESTINATION lib/homing/experiments)
+endif()
+
 configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake
                               INSTALL_DESTINATION lib/cmake/homing)
 write_basic_package_version_file(${config}/homing-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -1,5 +1,7 @@
 #include "measure.hpp"
 
+#include <homing/lab.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -68,7 +70,9 @@ measurement measure(const variant& v, const options& o, const fresh_array* expec
   sweep(warm_up_sweeps);
   run.forget_counts();
   measurement result{};
+  const std::string label = o.label.empty() ? std::string(v.name) : o.label;
   for (int r = 0; r < o.repetitions; ++r) {
+    const homing::lab::region counted(label);
     const std::int64_t begun_ns = bench::wall_ns();
     sweep(o.sweeps);
     const auto taken_ns = static_cast<double>(std::max<std::int64_t>(bench::wall_ns() - begun_ns, 1));

@@ -36,6 +36,7 @@ The six-point Jacobi solver of Wittmann and Hager: each line of their figure 3 i
   --sweeps N       sweeps in a repetition (default 4)
   --reps N         repetitions (default 3)
   --no-check       leave out the comparison with a serial run, bit by bit
+  --label TEXT     of the lab's region, of which the first 63 characters count (default: the variant's name)
   --json           one JSON object a variant
   --list           the variants, and end
   --help           this, and end
@@ -141,6 +142,9 @@ options parse(int argc, char** argv) {
       result.pin = text == "yes";
     } else if (*option == "--no-check") {
       result.check = false;
+    } else if (*option == "--label") {
+      result.label = line.value();
+      if (result.label.empty()) line.refuse(result.label, "a text");
     } else if (*option == "--json") {
       result.json = true;
     } else {

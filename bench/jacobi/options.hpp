@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "lattice.hpp"
@@ -19,6 +20,7 @@ struct options {
   bool pin = true;
   bool check = true;
   bool json = false;
+  std::string label;  ///< of the lab's region; empty: the variant's name
 };
 
 /// Reads the command line. --help and --list print and end the process with 0; bad input gives one line on stderr and

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 #include "cpu_check.hpp"
 #include "options.hpp"
@@ -21,6 +22,8 @@ namespace {
 
 // Set for a process that has one variant of several: the heading is its parent's.
 constexpr const char* part_of_a_list = "PROGRAMS_PART";
+// Set for a process whose pages and CPUs are as the command line wants them.
+constexpr const char* surrounded = "PROGRAMS_SURROUNDED";
 
 struct line {
   std::string program, variant, size;
@@ -91,9 +94,10 @@ void print_json(const description& program, const options& o, const line& l, con
     std::printf(R"(%s"%d":%zu)", i == 0 ? "" : ",", homing::to_number(result.pages.nodes[i].node),
                 result.pages.nodes[i].pages);
   }
-  std::printf(R"(},"moved_bytes":%zu,"moving_ms":%.3f,"note":"%s","result":"%s"})"
+  std::printf(R"(},"moved_bytes":%zu,"moving_ms":%.3f,"contended":%llu,"note":"%s","result":"%s"})"
               "\n",
-              result.moved.bytes, result.moved.ms, result.note.c_str(), verdict(o.what, result));
+              result.moved.bytes, result.moved.ms, static_cast<unsigned long long>(result.contended),
+              result.note.c_str(), verdict(o.what, result));
 }
 
 void print(const description& program, const options& o, const line& l, const outcome& result) {
@@ -127,10 +131,24 @@ void with_places(char** argv) {
                std::strerror(errno));
 }
 
+// Libraries look at masks and policies when they are loaded: so these are set first, and the program starts again.
+void with_surroundings(char** argv, const surroundings& s) {
+  if (std::getenv(surrounded) != nullptr || (s.pages == page_policy::first_touch && !s.cpu_node)) return;
+  std::string refused = apply(s);
+  if (refused.empty()) {
+    ::setenv(surrounded, "1", 1);
+    ::execv("/proc/self/exe", argv);
+    refused = std::string("starting again: ") + std::strerror(errno);
+  }
+  throw std::runtime_error("--placement and --cpus: " + refused);
+}
+
 int run_one(char** argv, const description& program, const variant& v, options& o) {
   if (v.name == "openmp-affinity") with_places(argv);
-  o.what.label = std::string(program.name) + ", " + std::string(v.name);
-  const outcome result = v.measure(o.what);
+  if (o.what.label.empty()) o.what.label = std::string(program.name) + ", " + std::string(v.name);
+  const contender other(o.what.against, o.what.threads, o.what.seed);
+  outcome result = v.measure(o.what);
+  result.contended = other.pieces();
   print(program, o, summary(program, v, o, result), result);
   if (result.wrong.empty()) return 0;
   std::fprintf(stderr, "%s: %s: wrong result: %s\n", std::string(program.name).c_str(), std::string(v.name).c_str(),
@@ -179,6 +197,12 @@ homing::page_census census_of(std::span<const homing::memory_range> data) {
 int run_program(int argc, char** argv, const description& program, std::span<const variant> variants) {
   require_cpu();
   options o = parse(argc, argv, program, variants);
+  try {
+    with_surroundings(argv, o.what.around);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s: %s\n", std::string(program.name).c_str(), e.what());
+    return 1;
+  }
   if (std::getenv(part_of_a_list) == nullptr &&
       !(o.wanted.size() == 1 && o.wanted[0]->name == "openmp-affinity" && std::getenv("OMP_PLACES") == nullptr)) {
     print_heading(o, program);

@@ -14,7 +14,9 @@
 
 #include "../../bench/common/stopwatch.hpp"
 #include "at_home.hpp"
+#include "contender.hpp"
 #include "space.hpp"
+#include "surroundings.hpp"
 
 namespace programs {
 
@@ -32,7 +34,9 @@ struct request {
   int repetitions = 3;
   int warm_ups = 0;
   bool check = false;
-  std::string label;  ///< of the lab's region
+  std::string label;  ///< of the lab's region; empty: "program, variant"
+  contention against;
+  surroundings around;
 };
 
 struct outcome {
@@ -41,8 +45,9 @@ struct outcome {
   work_done work;          ///< of all repetitions; nothing if the program has no homes
   homing::page_census pages;
   model_base::migration moved;
-  std::string wrong;  ///< empty, or what is wrong with the result
-  std::string note;   ///< what the program has to say of its result
+  std::string wrong;            ///< empty, or what is wrong with the result
+  std::string note;             ///< what the program has to say of its result
+  std::uint64_t contended = 0;  ///< pieces of work of the contender, while the program was measured
 };
 
 struct variant {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,11 @@ void print_help(const description& program, std::span<const variant> variants) {
       "  --warm-up N       repetitions before them (default 0)\n"
       "  --seed N          of what is drawn at random (default 1)\n"
       "  --check           check each result\n"
+      "  --placement P     pages that nothing else places: first-touch (the default), interleave, node:N\n"
+      "  --cpus C          all (the default), or those of node:N\n"
+      "  --contender C     what contends for threads: WHERE:WHAT:THREADS[@NODE,...]; WHERE arena, openmp, process;\n"
+      "                    WHAT compute, stream, bursts; THREADS a number or all; NODE by Linux's number\n"
+      "  --label TEXT      of the lab's region (default: \"program, variant\")\n"
       "  --json | --csv    a line a variant in that form\n"
       "  --list            the variants, and end\n"
       "  --help            this, and end\n\n"
@@ -62,6 +68,45 @@ std::vector<const variant*> named(bench::command_line& line, std::span<const var
     at = comma + 1;
   }
   return result;
+}
+
+// The N of node:N.
+int node_number(bench::command_line& line, std::string_view text, const char* others) {
+  constexpr int nodes_max = 1024;
+  const auto given = text.starts_with("node:") ? line.number<int>(text.substr(5)) : std::nullopt;
+  if (!given || *given < 0 || *given >= nodes_max) line.refuse(text, std::string(others) + " or node:N");
+  return *given;
+}
+
+// The options about what the program finds around it; false if it is none of them.
+bool read_surroundings(bench::command_line& line, std::string_view option, request& what) {
+  if (option == "--placement") {
+    const std::string_view text = line.value();
+    what.around.pages = text == "first-touch"  ? page_policy::first_touch
+                        : text == "interleave" ? page_policy::interleave
+                                               : page_policy::one_node;
+    if (what.around.pages == page_policy::one_node) {
+      what.around.memory_node = node_number(line, text, "first-touch, interleave");
+    }
+  } else if (option == "--cpus") {
+    const std::string_view text = line.value();
+    what.around.cpu_node = text == "all" ? std::nullopt : std::optional(node_number(line, text, "all"));
+  } else if (option == "--contender") {
+    const std::string_view text = line.value();
+    const auto given = contention::parse(text);
+    if (!given) line.refuse(text, "none or WHERE:WHAT:THREADS[@NODE,...]");
+    what.against = *given;
+  } else if (option == "--label") {
+    const std::string_view text = line.value();
+    const bool printable = std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+    if (text.empty() || text.size() > HOMING_LAB_LABEL_MAX || !printable) {
+      line.refuse(text, "1 to " + std::to_string(HOMING_LAB_LABEL_MAX) + " printable characters");
+    }
+    what.label = text;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -101,7 +146,7 @@ options parse(int argc, char** argv, const description& program, std::span<const
       what.check = true;
     } else if (*option == "--json" || *option == "--csv") {
       result.form = *option == "--json" ? output::json : output::csv;
-    } else {
+    } else if (!read_surroundings(line, *option, what)) {
       line.refuse_option();
     }
   }

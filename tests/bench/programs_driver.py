@@ -1,5 +1,5 @@
 """The programs' driver: an unknown variant, size or option is refused with the list, and nothing runs; JSON and CSV carry
-the same figures. Method: runs one program, small, on a made-up machine of four domains."""
+the same figures; placement, CPUs and contenders are what was asked for. Method: runs one program, small, on a made-up machine of four domains."""
 
 import argparse
 import csv
@@ -51,11 +51,28 @@ def check_figures(program: str, variants: list[str]) -> None:
     check(right, "CSV has one heading", result)
 
 
+def check_surroundings(program: str) -> None:
+    for wrong in (("--contender", "arena:nap:2"), ("--contender", "arena:compute"), ("--contender", "arena:compute:2@"), ("--contender", "arena:compute:-1"),
+                  ("--placement", "node:x"), ("--cpus", "some"), ("--label", "x" * 64)):
+        result = run(program, *wrong)
+        check(result.returncode == 2 and result.stdout == "" and wrong[1] in result.stderr, f"{' '.join(wrong)} is refused", result)
+    for absent in (("--contender", "process:compute:1@900"), ("--placement", "node:900"), ("--cpus", "node:900")):
+        result = run(program, "--variant", "tbb", *absent)
+        check(result.returncode == 1 and "node 900" in result.stderr, f"{' '.join(absent)}: no such node here", result)
+    for contender in ("none", "arena:compute:0", "arena:compute:all", "arena:bursts:2", "openmp:stream:2", "process:bursts:2@0"):
+        result = run(program, "--variant", "tbb", "--contender", contender, "--json", "--check", "--repeat", "1", "--threads", "2",
+                     "--placement", "interleave", "--cpus", "node:0", "--label", "a name")
+        said = json.loads(result.stdout) if result.returncode == 0 else {}
+        idle = contender in ("none", "arena:compute:0")
+        check(said.get("result") == "right" and (said["contended"] == 0) == idle, f"--contender {contender}", result)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     program = parser.parse_args().program
     check_figures(program, check_refusals(program))
+    check_surroundings(program)
 
 
 main()

@@ -65,6 +65,8 @@ def main() -> None:
         if (prefix / "bin/homing").exists():
             run(prefix / "bin/homing", "--version")
             check(True, "bin/homing starts")
+            if (prefix / "bin/homing-experiment").exists():
+                check((prefix / "lib/homing/experiments/homing_experiment/cli.py").exists(), "the package of homing experiment")
             if (prefix / "bin/homing-lab").exists():
                 lab = prefix / "lib/homing/lab"
                 for part in ("homing_lab/cli.py", "machines/westmere.toml", "homing-lab-init"):

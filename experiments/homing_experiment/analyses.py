@@ -1,0 +1,70 @@
+"""What a campaign's file asks `analyse` for: a response, its factors, a transform, contrasts and a base line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .errors import DesignError
+from .reading import check_levels, only
+from .responses import RESPONSES
+
+TRANSFORMS = ("none", "log", "auto")
+KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "title"}
+
+
+def parse(path: Path, tables: Any, factors: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Raises DesignError. Each result has all of KEYS."""
+    if not isinstance(tables, list):
+        raise DesignError(f"{path}: analysis", repr(tables)[:60], "tables [[analysis]]")
+    found = [_one(path, number, table, factors) for number, table in enumerate(tables)]
+    names = [analysis["name"] for analysis in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise DesignError(f"{path}: analysis", f"the name '{name}' twice", "a name for each")
+    return found
+
+
+def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]]) -> dict[str, Any]:
+    where = f"{path}: analysis {number + 1}"
+    only(where, table, KEYS)
+    response = table.get("response")
+    if response not in RESPONSES:
+        raise DesignError(f"{where}: response", repr(response), f"one of: {', '.join(RESPONSES)}")
+    chosen = table.get("factors", list(factors))
+    if not isinstance(chosen, list) or not 1 <= len(chosen) <= 4 or any(name not in factors for name in chosen):
+        raise DesignError(f"{where}: factors", repr(chosen), f"1 to 4 of: {', '.join(factors)}")
+    subset = table.get("only", {})
+    only(f"{where}: only", subset, set(factors))
+    subset = {name: check_levels(f"{where}: only.{name}", name, some, factors) for name, some in subset.items()}
+    transform = table.get("transform", "auto")
+    if transform not in TRANSFORMS:
+        raise DesignError(f"{where}: transform", repr(transform), " or ".join(TRANSFORMS))
+    confidence = table.get("confidence", 0.95)
+    if type(confidence) is not float or not 0.5 <= confidence < 1:
+        raise DesignError(f"{where}: confidence", repr(confidence), "0.5 to 0.999, such as 0.9")
+    baseline = table.get("baseline", {})
+    only(f"{where}: baseline", baseline, set(chosen))
+    for name, level in baseline.items():
+        check_levels(f"{where}: baseline.{name}", name, level, factors)
+    name = table.get("name", response)
+    if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
+        raise DesignError(f"{where}: name", repr(name), "letters, digits, - and _")
+    return {"name": name, "title": str(table.get("title", name)), "response": response, "factors": chosen, "only": subset, "transform": transform,
+            "confidence": confidence, "baseline": baseline, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, factors)}
+
+
+def _contrasts(where: str, rows: Any, chosen: list[str], factors: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    if not isinstance(rows, list):
+        raise DesignError(f"{where}: contrasts", repr(rows)[:60], "a list of tables")
+    found = []
+    for row in rows:
+        only(f"{where}: contrasts", row, {"factor", "plus", "minus"})
+        factor = row.get("factor")
+        if factor not in chosen:
+            raise DesignError(f"{where}: contrasts: factor", repr(factor), f"one of: {', '.join(chosen)}")
+        sides = {side: check_levels(f"{where}: contrasts: {side}", factor, row.get(side, []), factors) for side in ("plus", "minus")}
+        if not sides["plus"] or not sides["minus"] or set(map(str, sides["plus"])) & set(map(str, sides["minus"])):
+            raise DesignError(f"{where}: contrasts", repr(row), "plus and minus, with levels of their own on each side")
+        found.append({"factor": factor, **sides})
+    return found

@@ -1,0 +1,115 @@
+"""Runs what is missing of a campaign, batch by batch; each batch's rows are on the disk before the next begins."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Iterator
+
+from . import here, in_lab, rows
+from .design import Design
+from .errors import ExperimentError
+from .places import Places, tell
+from .plan import Run, all_runs, missing
+from .progress import Progress
+from .settings import HERE, is_setting
+
+BOOT_FAILURES_MAX = 3  # one after the other: the lab itself is broken
+
+
+@dataclass
+class Bounds:
+    """How much of a campaign a call does; the next call goes on from there."""
+
+    seconds: float | None = None
+    runs: int | None = None
+    retry: bool = False
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Two campaigns that write one file would do runs twice."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExperimentError(f"another `homing experiment run` writes {path}", "wait for it, or choose another file with --rows") from None
+        yield
+        path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def host() -> str:
+    """The computer outside: its processor, how many CPUs, and the kernel."""
+    model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith(("model name", "Model"))), platform.machine())
+    return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}"
+
+
+def finished_row(design: Design, places: Places, found: dict[str, Any], started: str, load: float) -> dict[str, Any]:
+    run: Run = found["run"]
+    s = run.cell.settings
+    if found.get("status") == "ok" and found.get("ran_on_homing") not in (None, s["library"] == "homing"):
+        found |= {"status": "failed", "message": f"it ran on another libtbb.so.12 than that of {s['library']}"}
+    levels = {name: level for name, level in run.cell.levels if not is_setting(name)}
+    environment = {name.removeprefix("env."): value for name, value in s.items() if name.startswith("env.")}
+    return {"host_load": load} | found | levels | {name: value for name, value in s.items() if not name.startswith("env.")} | {
+        "design": design.hash, "run": run.key, "block": run.block, "place": run.place, "cell": run.cell.key, "run_seed": run.seed,
+        "started": started, "commit": places.commit, "host": host(), "environment": environment}
+
+
+def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
+        do: Callable[..., list[dict[str, Any]]] | None = None) -> dict[str, Any]:
+    """Does what is missing within the bounds. Returns what `status` returns. `do` runs a batch; without it, the machine's own."""
+    here.refuse_what_is_missing(design, places)
+    stood = store.load()
+    batches = missing(design, rows.done(stood, bounds.retry))
+    progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
+    begun, count, failures = time.monotonic(), 0, 0
+    for batch in batches:
+        if bounds.seconds is not None and time.monotonic() - begun >= bounds.seconds:
+            break
+        if bounds.runs is not None:
+            batch = batch[: bounds.runs - count]
+        if not batch:
+            break
+        progress.batch(batch)
+        started, load = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), os.getloadavg()[0]
+        runner = do or (here.run if batch[0].cell.settings["machine"] == HERE else in_lab.run)
+        try:
+            found = runner(design, places, batch, progress.ended)
+            failures = 0
+        except in_lab.BootFailed as error:
+            failures += 1
+            tell(f"a virtual machine failed, and its {len(batch)} runs stay to be done: {error}")
+            if failures == BOOT_FAILURES_MAX:
+                raise ExperimentError(f"{failures} virtual machines failed, one after the other", "try one by hand: homing lab run -- true") from error
+            continue
+        finished = [finished_row(design, places, one, started, load) for one in found]
+        store.add(finished)
+        count += len(batch)
+        progress.done(finished)
+    progress.end()
+    return status(design, store)
+
+
+def status(design: Design, store: rows.Rows) -> dict[str, Any]:
+    stood = store.load()
+    last = {row["run"]: row for row in stood}
+    plan = {run.key for run in all_runs(design)}
+    bad = [row for key, row in last.items() if row["status"] != "ok"]
+    seconds = [float(row["host_seconds"]) for row in stood if row["host_seconds"]]
+    left = len(plan - set(last))
+    return {"schema": 1, "name": design.name, "design": design.hash, "rows": str(store.path), "cells": len(design.cells),
+            "replicates": design.replicates, "runs": len(plan), "done": len(plan & set(last)), "left": left,
+            "failed": [{"run": row["run"], "status": row["status"], "message": row["message"], "command": row["command"]} for row in bad],
+            "seconds_a_run": sum(seconds) / len(seconds) if seconds else None,
+            "seconds_left": left * sum(seconds) / len(seconds) if seconds else None,
+            "builds": len({row["parts"] for row in stood}), "commits": sorted({row["commit"] for row in stood})}

@@ -1,0 +1,122 @@
+"""One run on this machine, measured; with the CPU's own counters of near and far memory if the campaign asks for them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import programs
+from .design import Design
+from .errors import ExperimentError
+from .places import Places, clean_environment
+from .plan import Run, all_runs
+from .settings import HERE
+
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def with_counters(places: Places, s: dict[str, Any], report: Path, words: list[str]) -> list[str]:
+    """The words in `homing run`, which counts what they start. Stock's library is chosen by the environment there, too."""
+    stock = ["--tbb", "stock", "--stock-library", str(places.library("stock"))] if s["library"] == "stock" else []
+    return [str(places.homing), "run", *stock, f"--report={report}", "--json", "--", *words]
+
+
+def counters_missing(places: Places) -> str:
+    """What keeps the CPU's events from being counted here; empty if nothing does."""
+    with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
+        report = Path(scratch) / "report"
+        ended = subprocess.run(with_counters(places, {"library": "homing"}, report, ["/bin/true"]), env=clean_environment(),
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return traffic(report).get("reason") or ("" if report.is_file() else f"homing run: {ended.stderr.strip()[-200:]}")
+
+
+def traffic(report: Path) -> dict[str, Any]:
+    """`near` and `far`, or a `reason`."""
+    try:
+        said = json.loads(report.read_text())
+    except (OSError, ValueError):
+        return {"reason": "homing run made no report"}
+    if not said.get("traffic"):
+        return {"reason": said.get("traffic_reason", "the report has no traffic")}
+    return {"near": int(said["traffic"]["near"]), "far": int(said["traffic"]["far"])}
+
+
+def refuse_what_is_missing(design: Design, places: Places) -> None:
+    """Before anything runs: what this machine lacks for the campaign, each by its name. Raises ExperimentError."""
+    wanted = [run.cell for run in all_runs(design)[: len(design.cells)] if run.cell.settings["machine"] == HERE]
+    if not wanted:
+        return
+    missing = []
+    if design.limits["counters"] == "required":
+        reason = counters_missing(places)
+        if reason:
+            missing.append(f"counters of near and far memory (limits.counters = \"required\"): {reason}")
+    mode = THP.read_text().partition("[")[2].partition("]")[0] if THP.is_file() else "never"
+    for pages in sorted({cell.settings["huge_pages"] for cell in wanted} - {mode, "any"}):
+        missing.append(f"huge_pages = \"{pages}\": {THP} says {mode}; root may write {pages} into it")
+    cpus = len(os.sched_getaffinity(0))
+    threads = max(cell.settings["threads"] for cell in wanted)
+    if threads > cpus:
+        missing.append(f"threads = {threads}: this process may use {cpus} CPUs")
+    for name in ("placement", "cpus"):
+        for node in sorted({cell.settings[name] for cell in wanted if str(cell.settings[name]).startswith("node:")}):
+            if not Path(f"/sys/devices/system/node/node{node.removeprefix('node:')}").is_dir():
+                missing.append(f"{name} = \"{node}\": there is no such node")
+    if missing:
+        raise ExperimentError(f"this machine lacks what {design.path.name} asks for:\n  " + "\n  ".join(missing),
+                              "or name a virtual one: machine = \"westmere\"")
+
+
+def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
+    (one,) = batch
+    s = one.cell.settings
+    words = programs.words(one, str(programs.binary(places.build, s["program"])))
+    own = programs.environment(one) | {"LD_LIBRARY_PATH": str(places.library(s["library"]).parent)}
+    found: dict[str, Any] = {
+        "run": one, "kind": "measured", "boot": 1, "host_load": os.getloadavg()[0],
+        "parts": places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"])),
+        "command": programs.shell_line(one, s["program"], {})}
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
+        report = Path(scratch) / "report"
+        if design.limits["counters"] != "none":
+            words = with_counters(places, s, report, words)
+        status, said, message = finish(words, clean_environment() | own, design.limits["run_s"])
+        seen = traffic(report) if design.limits["counters"] != "none" else {}
+    found["host_seconds"] = time.monotonic() - begun
+    ended()
+    if status is None:
+        return [found | {"status": "limit", "message": f"ended after {design.limits['run_s']} s (limits.run_s)"}]
+    if status != 0:
+        return [found | {"status": "wrong" if status == 3 else "failed", "message": f"exit status {status}: {message}"}]
+    try:
+        found |= programs.answer(one, said)
+    except ValueError as error:
+        return [found | {"status": "failed", "message": str(error)}]
+    if found.pop("made_up"):
+        found["kind"] = "virtual"
+    return [found | {"status": "ok", "message": seen.get("reason", ""), "near": seen.get("near"), "far": seen.get("far")}]
+
+
+def finish(words: list[str], environment: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:
+    """Status, output and the end of stderr; no status if the time limit ended it and all that it started."""
+    process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", start_new_session=True)
+    try:
+        said, error = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, "", ""
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return process.returncode, said, error.strip()[-300:]

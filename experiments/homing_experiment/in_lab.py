@@ -1,0 +1,114 @@
+"""A batch of runs in one boot of a virtual machine. Times are those of the model's clock, lines are what the plugin counted in
+the run's own region: modelled, not measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import programs
+from .design import Design
+from .places import LIBRARY, Places, clean_environment
+from .plan import Run
+from .responses import SERVED
+
+BINDING = ("libtbbbind_2_5.so.3", "libhwloc.so.15")  # what stock's arenas with constraints are bound by
+BEGIN, END = "@homing-experiment begin", "@homing-experiment end"
+
+
+class BootFailed(Exception):
+    """The virtual machine did not run; nothing of the batch is known."""
+
+
+def script(batch: list[Run]) -> str:
+    """A shell's text: each run between two marks; what it says on stderr becomes a file."""
+    lines = []
+    for number, run in enumerate(batch):
+        library = "/ours" if run.cell.settings["library"] == "homing" else "/stock"
+        line = programs.shell_line(run, f"/programs/{run.cell.settings['program']}", {"LD_LIBRARY_PATH": library})
+        lines.append(f"echo '{BEGIN} {number}'; {line} 2>/results/{number}.err; echo \"{END} {number} $?\"")
+    return "\n".join(lines)
+
+
+def command(design: Design, places: Places, batch: list[Run], results: Path) -> list[str]:
+    s = batch[0].cell.settings
+    files = {programs.binary(places.build, name): f"/programs/{name}" for name in sorted({run.cell.settings["program"] for run in batch})}
+    files[places.library("homing")] = f"/ours/{LIBRARY}"
+    if any(run.cell.settings["library"] == "stock" for run in batch):
+        files[places.library("stock")] = f"/stock/{LIBRARY}"
+        files |= {places.stock / name: f"/stock/{name}" for name in BINDING if (places.stock / name).is_file()}
+    pages = "never" if s["huge_pages"] == "any" else s["huge_pages"]
+    return [str(places.homing), "lab", "run", "--machine", s["machine"], "--thp", pages, "--cache-scale", f"{s['cache_scale']:g}",
+            *(["--memory", str(s["memory_mib"])] if s["memory_mib"] else []),
+            "--timeout", str(design.limits["boot_s"]), "--results", str(results), "--virtual-clock", "--plain-words",
+            *(f"--file={here}:{there}" for here, there in files.items()), "--", "/bin/sh", "-c", script(batch)]
+
+
+def finish(words: list[str], environment: dict[str, str], errors: Path, ended: Callable[[], None]) -> tuple[int, str, str]:
+    """Status and output; calls `ended` at the end of each run. Whatever stops us ends the virtual machine."""
+    said = []
+    with errors.open("w+", errors="replace") as stderr:
+        with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
+                              errors="replace") as process:
+            try:
+                for line in process.stdout or ():
+                    said.append(line)
+                    if line.startswith(END):
+                        ended()
+            except BaseException:
+                process.terminate()  # `homing lab` switches the machine off
+                raise
+        stderr.seek(0)
+        return process.returncode, "".join(said), stderr.read()
+
+
+def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
+    """The part of a row for each run that has an answer; those that the time limit cut off have none. Raises BootFailed."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
+        results = Path(scratch)
+        # Packing asks ldd, which has to find a libtbb.
+        environment = clean_environment() | {"LD_LIBRARY_PATH": str(places.library("homing").parent)}
+        status, output, error = finish(command(design, places, batch, results), environment, results / "stderr", ended)
+        counts = results / "counts.json"
+        if not counts.is_file():
+            raise BootFailed(f"homing lab run ended with status {status}: {(error or output).strip()[-800:]}")
+        counted = json.loads(counts.read_text())
+        if not counted["calibrated"]:
+            raise BootFailed(f"the lab's map of memory failed its check: {counted['calibration']['error']}")
+        regions = {region["label"]: region for region in counted["regions"]}
+        rows = [row(places, number, one, output, results, regions) for number, one in enumerate(batch)]
+    seconds = (time.monotonic() - begun) / max(1, len(batch))
+    return [found | {"host_seconds": seconds, "boot": len(batch)} for found in rows if found]
+
+
+def row(places: Places, number: int, one: Run, output: str, results: Path, regions: dict[str, Any]) -> dict[str, Any]:
+    begin, _, rest = output.partition(f"{BEGIN} {number}\n")
+    said, mark, after = rest.partition(f"{END} {number} ")
+    if not mark:
+        return {}
+    status = after.splitlines()[0]
+    error = results / f"{number}.err"
+    message = error.read_text(errors="replace").strip()[-300:] if error.is_file() else ""
+    s = one.cell.settings
+    found: dict[str, Any] = {
+        "run": one, "kind": "modelled", "message": message,
+        "parts": places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"]), places.plugin),
+        "command": programs.shell_line(one, s["program"], {})}
+    if status != "0":
+        return found | {"status": "wrong" if status == "3" else "failed", "message": f"exit status {status}: {message}"}
+    region = regions.get(one.label)
+    try:
+        found |= programs.answer(one, said)
+    except ValueError as error_:
+        return found | {"status": "failed", "message": str(error_)}
+    if region is None:
+        return found | {"status": "failed", "message": "the lab counted no region of this run"}
+    lines = {name: int(region[name]) for name in SERVED}
+    remote = lines["remote_cache"] + lines["remote_dram"]
+    return found | lines | {"status": "ok", "virtual_ms": region["virtual_ns"] / 1e6, "remote_share": remote / max(1, sum(lines.values()))}

@@ -1,0 +1,348 @@
+"""A campaign does each run once, in a random order that its seed decides, goes on where it was interrupted, and notices a
+changed file; bad files are refused in a line that names what is wrong. Method: made-up files; in the programs' place stands a
+function that answers, fails or is interrupted; and one real run of a made-up program, a real process."""
+
+import contextlib
+import io
+import json
+import stat
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from homing_experiment import campaign, design, here, in_lab, places, plan, programs, rows  # noqa: E402
+from homing_experiment.errors import ExperimentError  # noqa: E402
+from homing_experiment.progress import Progress, duration  # noqa: E402
+
+TEXT = """
+schema = 1
+name = "made-up"
+seed = 7
+replicates = 3
+[limits]
+runs_per_boot = 4
+[fixed]
+machine = "westmere"
+threads = 4
+[factors]
+program = ["cg", "mg"]
+scenario = ["near", "far"]
+"env.HOMING_STEAL" = ["near", "random"]
+[levels.scenario.near]
+variant = "homing-placed"
+[levels.scenario.far]
+variant = "tbb"
+library = "stock"
+placement = "interleave"
+[[leave_out]]
+program = "mg"
+scenario = "far"
+[[analysis]]
+response = "median_ms"
+factors = ["scenario"]
+only = { program = "cg" }
+"""
+PROGRAM = """#!{python}
+import json, os, sys
+words = sys.argv[1:]
+value = lambda name: words[words.index(name) + 1]
+if value("--variant") == "slow":
+    import signal
+    signal.pause()
+print("noise")
+print(json.dumps({{"ms": [2.0, 3.0, 4.0], "median_ms": 3.0, "moving_ms": 1.0, "rate": 5.0, "unit": "Mop/s", "at_home": None, "pages": {{"0": 3}},
+                   "moved_bytes": 0, "note": "", "result": "right", "homing": "stock" not in os.environ["LD_LIBRARY_PATH"],
+                   "virtual": False, "seed": value("--seed")}}))
+"""
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.quiet = self.enterContext(contextlib.redirect_stderr(io.StringIO()))
+
+    def load(self, text=TEXT):
+        file = self.folder / "campaign.toml"
+        file.write_text(text)
+        return design.load(file)
+
+
+class Files(Folder):
+    def refused(self, old, new, *words):
+        self.assertIn(old, TEXT)
+        with self.assertRaises(ExperimentError) as caught:
+            self.load(TEXT.replace(old, new, 1))
+        self.assertEqual(caught.exception.code, 2)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def test_cells_are_the_product_without_what_is_left_out(self):
+        found = self.load()
+        self.assertEqual(len(found.cells), 6)
+        far = next(cell for cell in found.cells if dict(cell.levels)["scenario"] == "far")
+        self.assertEqual(far.settings["library"], "stock")
+        self.assertEqual(far.settings["placement"], "interleave")
+        self.assertEqual(far.settings["repeat"], 3)
+        self.assertEqual(len({cell.key for cell in found.cells}), 6)
+
+    def test_what_is_wrong_is_named(self):
+        self.refused("seed = 7", "sed = 7", "'sed'", "seed")
+        self.refused("seed = 7", "", "seed", "nothing", "0 to")
+        self.refused("seed = 7", "seed = true", "seed", "True")
+        self.refused("schema = 1", "schema = 2", "schema", "2", "1")
+        self.refused("replicates = 3", "replicates = 0", "replicates", "0")
+        self.refused("runs_per_boot = 4", "runs_per_bot = 4", "runs_per_bot", "limits")
+        self.refused("threads = 4", "threads = 0", "fixed.threads", "1 to 1024")
+        self.refused("threads = 4", "threads = 4\nthread = 4", "'thread'", "env.NAME")
+        self.refused("threads = 4", "", "no 'threads'")
+        self.refused('placement = "interleave"', 'placement = "node:x"', "placement", "node:x", "interleave")
+        self.refused('placement = "interleave"', 'contention = "arena:sleep:2"', "contention", "arena:sleep:2")
+        self.refused('["cg", "mg"]', '["cg", "cg"]', "program", "twice")
+        self.refused('["cg", "mg"]', '[]', "program", "1 to 64")
+        self.refused('["cg", "mg"]', '["../cg"]', "program", "../cg")
+        self.refused('["near", "far"]', '["near", "far", "off"]', "'off'", "levels.scenario")
+        self.refused('[levels.scenario.near]', '[levels.scenario.nearer]', "nearer", "one of")
+        self.refused('variant = "tbb"', 'variant = "tbb"\nprogram = "mg"', "'program'", "sets, too")
+        self.refused('scenario = "far"\n[[', 'scenario = "further"\n[[', "further", "leave_out")
+        self.refused('"median_ms"', '"speed"', "response", "'speed'", "median_ms")
+        self.refused('only = { program = "cg" }', 'only = { program = "ft" }', "only", "'ft'")
+        self.refused('only = { program = "cg" }', 'confidence = 95', "confidence", "95")
+        self.refused("[factors]", "[factors", "no TOML")
+        with self.assertRaisesRegex(ExperimentError, "can't read .*nowhere"):
+            design.load(self.folder / "nowhere.toml")
+
+    def test_a_file_of_another_kind(self):
+        file = self.folder / "campaign.toml"
+        file.write_bytes(b"\xff\xfe")
+        self.assertRaisesRegex(ExperimentError, "no TOML", design.load, file)
+        file.write_bytes(b"#" * (design.BYTES_MAX + 1))
+        self.assertRaisesRegex(ExperimentError, "at most", design.load, file)
+
+    def test_the_hash_is_of_what_decides_an_outcome(self):
+        same = self.load().hash
+        self.assertEqual(self.load(TEXT.replace("replicates = 3", "replicates = 5")).hash, same)
+        self.assertEqual(self.load(TEXT.replace('name = "made-up"', 'name = "made-up"\ntitle = "x"')).hash, same)
+        self.assertNotEqual(self.load(TEXT.replace("threads = 4", "threads = 5")).hash, same)
+        self.assertNotEqual(self.load(TEXT.replace("seed = 7", "seed = 8")).hash, same)
+
+
+class Plans(Folder):
+    def test_a_block_has_each_cell_once_in_an_order_of_its_own(self):
+        found = self.load()
+        blocks = [plan.block(found, number) for number in range(20)]
+        for block in blocks:
+            self.assertEqual({run.cell.key for run in block}, {cell.key for cell in found.cells})
+            self.assertEqual(len({run.seed for run in block}), 1)
+        self.assertGreater(len({tuple(run.cell.key for run in block) for block in blocks}), 10)
+        self.assertEqual(blocks[3], plan.block(self.load(), 3))
+        self.assertEqual(len({run.label for block in blocks for run in block}), 120)
+        self.assertTrue(all(len(run.label) < 64 for block in blocks for run in block))
+
+    def test_boots_share_a_machine_and_are_bounded(self):
+        found = self.load(TEXT.replace("threads = 4", "threads = 4\ncache_scale = 2"))
+        for batch in plan.missing(found, set()):
+            self.assertLessEqual(len(batch), 4)
+            self.assertEqual(len({run.block for run in batch}), 1)
+        self.assertEqual([len(batch) for batch in plan.missing(found, set())], [4, 2] * 3)
+        scales = self.load(TEXT + "[levels.program.cg]\ncache_scale = 2\n")
+        for batch in plan.missing(scales, set()):
+            self.assertEqual(len({run.cell.settings["cache_scale"] for run in batch}), 1)
+        local = self.load(TEXT.replace('"westmere"', '"here"'))
+        self.assertEqual([len(batch) for batch in plan.missing(local, set())], [1] * 18)
+
+    def test_words_say_what_the_cell_says(self):
+        run = next(run for run in plan.block(self.load(), 0) if dict(run.cell.levels)["scenario"] == "far")
+        line = programs.shell_line(run, "cg", {"LD_LIBRARY_PATH": "/stock"})
+        for part in ("--variant tbb", "--placement interleave", "--threads 4", f"--seed {run.seed}", f"--label '{run.label}'",
+                     "OMP_WAIT_POLICY=passive", "HOMING_STEAL=", "LD_LIBRARY_PATH=/stock"):
+            self.assertIn(part, line)
+        self.assertNotIn("--contender", line)
+
+
+class Answers:
+    """Stands for the programs: counts what it is asked for."""
+
+    def __init__(self, **bad):
+        self.asked, self.bad, self.calls = [], bad, 0
+
+    def __call__(self, plan_, places_, batch, ended):
+        self.calls += 1
+        if self.calls == self.bad.get("interrupted"):
+            raise KeyboardInterrupt
+        if self.calls == self.bad.get("boot_fails"):
+            raise in_lab.BootFailed("the guest did not start")
+        found = []
+        for run in batch:
+            self.asked.append(run.key)
+            ended()
+            bad = run.cell.settings["variant"] == self.bad.get("variant")
+            found.append({"run": run, "status": "failed" if bad else "ok", "kind": "modelled", "median_ms": 1.5, "parts": "x",
+                          "host_seconds": 2.0, "message": "a\nb" if bad else "", "command": "cg --x"})
+        return found
+
+
+class Campaigns(Folder):
+    def run_it(self, do, bounds=None, text=TEXT):
+        found = self.load(text)
+        self.store = rows.Rows(self.folder / "rows" / "made-up.csv", found)
+        where = SimpleNamespace(commit="c")
+        return campaign.run(found, where, self.store, bounds or campaign.Bounds(), Progress(False), do)
+
+    def test_each_run_once(self):
+        do = Answers()
+        status = self.run_it(do)
+        self.assertEqual((status["done"], status["left"], len(do.asked), len(set(do.asked))), (18, 0, 18, 18))
+        again = Answers()
+        self.run_it(again)
+        self.assertEqual(again.asked, [])
+        row = self.store.load()[0]
+        self.assertEqual((row["design"], row["commit"], row["median_ms"], row["kind"]), (self.load().hash, "c", "1.5", "modelled"))
+        self.assertIn(json.loads(row["environment"])["HOMING_STEAL"], ("near", "random"))
+
+    def test_an_interruption_costs_the_batch_under_way(self):
+        first = Answers(interrupted=4)
+        self.assertRaises(KeyboardInterrupt, self.run_it, first)
+        second = Answers()
+        self.assertEqual(self.run_it(second)["left"], 0)
+        self.assertEqual(sorted(first.asked + second.asked), sorted(run.key for run in plan.all_runs(self.load())))
+
+    def test_a_row_that_was_cut_short_is_done_again(self):
+        self.run_it(Answers())
+        text = self.store.path.read_text()
+        self.store.path.write_text(text[:-20])
+        again = Answers()
+        self.assertEqual(self.run_it(again)["left"], 0)
+        self.assertEqual(len(again.asked), 1)
+        self.assertEqual(len(self.store.load()), 18)
+
+    def test_more_replicates_go_on_and_another_design_is_refused(self):
+        self.run_it(Answers())
+        more = Answers()
+        self.run_it(more, text=TEXT.replace("replicates = 3", "replicates = 4"))
+        self.assertEqual(len(more.asked), 6)
+        with self.assertRaisesRegex(ExperimentError, "--restart"):
+            self.run_it(Answers(), text=TEXT.replace("threads = 4", "threads = 5"))
+        with self.assertRaisesRegex(ExperimentError, "columns"):
+            self.run_it(Answers(), text=TEXT.replace("scenario", "setting"))
+        aside = self.store.put_aside()
+        self.assertTrue(aside.exists() and not self.store.path.exists())
+
+    def test_bounds(self):
+        do = Answers()
+        self.assertEqual(self.run_it(do, campaign.Bounds(runs=5))["left"], 13)
+        self.assertEqual(len(do.asked), 5)
+        self.assertEqual(self.run_it(do, campaign.Bounds(seconds=0))["left"], 13)
+        self.assertEqual(self.run_it(do)["left"], 0)
+        self.assertEqual(len(set(do.asked)), 18)
+
+    def test_failed_runs_are_told_and_done_again_if_asked(self):
+        bad = Answers(variant="tbb")
+        status = self.run_it(bad)
+        self.assertEqual((status["left"], len(status["failed"])), (0, 6))
+        self.assertIn("failed: a", self.quiet.getvalue())
+        again = Answers()
+        self.run_it(again)
+        self.assertEqual(again.asked, [])
+        status = self.run_it(again, campaign.Bounds(retry=True))
+        self.assertEqual((len(again.asked), status["failed"]), (6, []))
+        self.assertEqual(len(rows.good(self.store.load())), 18)
+
+    def test_a_boot_that_fails_leaves_its_runs_to_do(self):
+        self.assertEqual(self.run_it(Answers(boot_fails=1))["left"], 4)
+        self.assertEqual(self.run_it(Answers())["left"], 0)
+
+    def test_two_writers(self):
+        path = self.folder / "rows" / "x.csv"
+        with campaign.only_writer(path):
+            with self.assertRaisesRegex(ExperimentError, "another"), campaign.only_writer(path):
+                pass
+
+    def test_rows_by_another_hand_are_refused(self):
+        self.run_it(Answers())
+        with self.store.path.open("a") as file:
+            file.write("a,b\n")
+        self.assertRaisesRegex(ExperimentError, "remove that line", self.store.load)
+
+
+class Here(Folder):
+    def setUp(self):
+        super().setUp()
+        for folder in ("bin", "lib/homing", "programs", "stock"):
+            (self.folder / folder).mkdir(parents=True)
+        for file in ("bin/homing", "lib/homing/libtbb.so.12", "stock/libtbb.so.12"):
+            (self.folder / file).write_text(file)
+        program = self.folder / "programs" / "cg"
+        program.write_text(PROGRAM.format(python=sys.executable))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        self.places = places.Places(self.folder, self.folder / "stock")
+        self.text = TEXT.replace('"westmere"', '"here"').replace("threads = 4", "threads = 1").replace('["cg", "mg"]', '["cg"]').split("[[leave_out]]")[0]
+
+    def go(self, text):
+        found = self.load(text)
+        store = rows.Rows(self.folder / "rows.csv", found)
+        campaign.run(found, self.places, store, campaign.Bounds(), Progress(False))
+        return store.load()
+
+    def test_real_runs(self):
+        found = self.go(self.text)
+        self.assertEqual([row["status"] for row in found], ["ok"] * 12)
+        self.assertEqual({(row["end_to_end_ms"], row["median_ms"], row["kind"], row["ms"]) for row in found}, {("10", "3", "measured", "2 3 4")})
+        self.assertEqual(len({row["parts"] for row in found}), 2)
+
+    def test_a_run_that_never_ends_is_ended(self):
+        text = self.text.replace('"homing-placed"', '"slow"').replace("[limits]", "[limits]\nrun_s = 2").replace("replicates = 3", "replicates = 1")
+        text = text.replace('["near", "random"]', '["near"]').replace('scenario = ["near", "far"]', 'scenario = ["near"]')
+        found = self.go(text.split("[levels.scenario.far]")[0])
+        self.assertEqual([row["status"] for row in found], ["limit"])
+
+    def test_what_is_missing_is_named_before_anything_runs(self):
+        for old, new, word in (("threads = 1", "threads = 1000", "threads = 1000"), ("threads = 1", "threads = 1\ncpus = \"node:777\"", "no such node"),
+                               ("[limits]", '[limits]\ncounters = "required"', "counters of near and far memory")):
+            with self.assertRaisesRegex(ExperimentError, word):
+                (self.folder / "bin/homing").chmod(0o755)
+                (self.folder / "bin/homing").write_text("#!/bin/sh\nexit 1\n")
+                self.go(self.text.replace(old, new))
+        self.assertFalse((self.folder / "rows.csv").exists())
+
+
+class Boots(Folder):
+    def test_runs_of_a_boot_are_told_apart(self):
+        batch = plan.missing(self.load(), set())[0][:3]
+        said = {"ms": [1.0], "median_ms": 1.0, "moving_ms": 0.5, "rate": 1, "unit": "x", "at_home": 0.5, "pages": {}, "moved_bytes": 0, "note": "",
+                "result": "right", "homing": True, "virtual": False}
+        output = "".join(f"{in_lab.BEGIN} {n}\n{json.dumps(said) if n else ''}\n{in_lab.END} {n} {0 if n else 139}\n" for n in range(2)) + f"{in_lab.BEGIN} 2\n"
+        regions = {batch[1].label: {"virtual_ns": 2e6, "local_cache": 1, "remote_cache": 2, "local_dram": 3, "remote_dram": 4}}
+        where = SimpleNamespace(sum_of=lambda *_: "s", library=lambda _: Path(), build=self.folder, plugin=Path())
+        (self.folder / "programs").mkdir()
+        for name in ("cg", "mg"):
+            (self.folder / "programs" / name).touch()
+        found = [in_lab.row(where, n, run, output, self.folder, regions) for n, run in enumerate(batch)]
+        self.assertEqual(found[0]["status"], "failed")
+        self.assertIn("139", found[0]["message"])
+        self.assertEqual((found[1]["status"], found[1]["virtual_ms"], found[1]["remote_share"]), ("ok", 2.0, 0.6))
+        self.assertEqual(found[2], {})
+
+    def test_the_script_runs_in_a_shell(self):
+        text = in_lab.script(plan.missing(self.load(), set())[0])
+        self.assertEqual(text.count(in_lab.END), 4)
+        self.assertEqual(text.count("LD_LIBRARY_PATH="), 4)
+
+    def test_a_boot_is_ended_with_us(self):
+        def stop():
+            raise KeyboardInterrupt
+
+        words = [sys.executable, "-c", f"import signal; print('{in_lab.END} 0 0', flush=True); signal.pause()"]
+        self.assertRaises(KeyboardInterrupt, in_lab.finish, words, {}, self.folder / "err", stop)
+
+
+class Words(unittest.TestCase):
+    def test_durations(self):
+        self.assertEqual([duration(s) for s in (5, 89, 90, 600, 7200)], ["5 s", "89 s", "2 min", "10 min", "2.0 h"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,246 @@
+#include "contender.hpp"
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <omp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <system_error>
+
+#include "surroundings.hpp"
+
+namespace programs {
+
+/// Counters of all threads, in pages that a forked process shares.
+struct contender::shared_state {
+  std::atomic<std::uint64_t> pieces{0};
+  std::atomic<bool> stop{false};
+};
+
+namespace {
+
+constexpr std::size_t compute_numbers = 512;     // 4 KiB: in every first-level cache
+constexpr std::size_t stream_numbers = 1 << 17;  // 1 MiB
+constexpr int pieces_a_loop = 8;                 // for each thread, between two looks at the flag
+constexpr int threads_max = 1024;
+
+// What one thread works on. A piece takes some microseconds of a real machine.
+struct thread_data {
+  std::vector<double> numbers;
+  std::size_t at = 0;
+  void piece(contention::work what) {
+    if (what == contention::work::stream) {
+      if (numbers.size() != stream_numbers) numbers.assign(stream_numbers, 1.0);
+      for (std::size_t i = 0; i < stream_numbers / 16; ++i, at = (at + 1) % stream_numbers) numbers[at] += 1.0;
+      return;
+    }
+    if (numbers.size() < compute_numbers) numbers.assign(compute_numbers, 1.0);
+    for (int round = 0; round < 32; ++round) {
+      for (std::size_t i = 0; i < compute_numbers; ++i) numbers[i] = numbers[i] * 0.999 + 0.001;
+    }
+  }
+};
+thread_local thread_data mine;
+
+// Rests of a contender that comes and goes.
+class pauses {
+ public:
+  pauses(const contention& what, std::uint64_t seed) : on_(what.what == contention::work::bursts), draw_(seed) {}
+  /// After a loop: rests if the burst is over.
+  void after_loop() {
+    if (!on_ || --left_ > 0) return;
+    left_ = static_cast<int>(std::uniform_int_distribution<>(1, 32)(draw_));
+    std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution<>(0, 2000)(draw_)));
+  }
+
+ private:
+  bool on_;
+  std::mt19937_64 draw_;
+  int left_ = 1;
+};
+
+// The constructor has asked whether it can be done.
+void keep_to_node(int node) { static_cast<void>(apply(surroundings{.cpu_node = node})); }
+
+// The n-th of so many threads dealt over the chosen nodes.
+std::optional<int> node_of(const contention& what, int n) {
+  if (what.domains.empty()) return std::nullopt;
+  return what.domains[static_cast<std::size_t>(n) % what.domains.size()];
+}
+
+}  // namespace
+
+std::optional<contention> contention::parse(std::string_view text) {
+  if (text == "none") return contention{};
+  contention found;
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first == text.npos ? first : first + 1);
+  if (second == text.npos) return std::nullopt;
+  const std::string_view where = text.substr(0, first);
+  const std::string_view what = text.substr(first + 1, second - first - 1);
+  if (where == "arena" || where == "openmp" || where == "process") {
+    found.where = where == "arena" ? place::arena : where == "openmp" ? place::openmp : place::process;
+  } else {
+    return std::nullopt;
+  }
+  if (what == "compute" || what == "stream" || what == "bursts") {
+    found.what = what == "compute" ? work::compute : what == "stream" ? work::stream : work::bursts;
+  } else {
+    return std::nullopt;
+  }
+  const auto number = [&text](std::size_t& at, int most) -> std::optional<int> {
+    int value = 0;
+    const auto read = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (read.ec != std::errc{} || value < 0 || value > most) return std::nullopt;
+    at = static_cast<std::size_t>(read.ptr - text.data());
+    return value;
+  };
+  std::size_t at = second + 1;
+  if (text.substr(at).starts_with("all")) {
+    found.threads = all_threads;
+    at += 3;
+  } else if (const auto threads = number(at, threads_max)) {
+    found.threads = *threads;
+  } else {
+    return std::nullopt;
+  }
+  for (char before = '@'; at < text.size(); before = ',') {
+    if (text[at] != before) return std::nullopt;
+    const auto node = number(++at, threads_max);
+    if (!node) return std::nullopt;
+    found.domains.push_back(*node);
+  }
+  return found;
+}
+
+contender::contender(const contention& what, int program_threads, std::uint64_t seed) {
+  const int threads = what.threads == contention::all_threads ? program_threads : what.threads;
+  if (what.where == contention::place::none || threads == 0) return;
+  for (const int node : what.domains) {
+    if (const std::string refused = no_cpus_of(node); !refused.empty())
+      throw std::invalid_argument("the contender: " + refused);
+  }
+  void* const pages = ::mmap(nullptr, sizeof(shared_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "the contender's counters: mmap");
+  state_ = new (pages) shared_state;
+  switch (what.where) {
+    case contention::place::none:
+      break;
+    case contention::place::arena:
+      begin_arenas(what, threads, seed);
+      break;
+    case contention::place::openmp:
+      begin_openmp(what, threads, seed);
+      break;
+    case contention::place::process:
+      begin_process(what, threads, seed);
+      break;
+  }
+  while (state_->pieces.load() == 0) {
+    if (process_ != 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
+      process_ = 0;
+      throw std::runtime_error("the contender: its process ended at once");
+    }
+    ::sched_yield();
+  }
+}
+
+contender::~contender() {
+  if (state_ == nullptr) return;
+  state_->stop.store(true);
+  for (std::thread& t : threads_) t.join();
+  if (process_ != 0) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  state_->~shared_state();
+  ::munmap(state_, sizeof(shared_state));
+}
+
+std::uint64_t contender::pieces() const noexcept { return state_ == nullptr ? 0 : state_->pieces.load(); }
+
+// An arena for each chosen node, or one; each has an application thread of its own, which is one of its threads.
+void contender::begin_arenas(const contention& what, int threads, std::uint64_t seed) {
+  const int arenas = what.domains.empty() ? 1 : std::min<int>(threads, static_cast<int>(what.domains.size()));
+  for (int a = 0; a < arenas; ++a) {
+    const int share = threads / arenas + (a < threads % arenas ? 1 : 0);
+    threads_.emplace_back([this, what, share, seed, node = node_of(what, a)] {
+      tbb::task_arena::constraints limits;
+      limits.max_concurrency = share;
+      if (node) limits.numa_id = *node;
+      tbb::task_arena arena(limits, 1);
+      pauses rests(what, seed);
+      while (!state_->stop.load()) {
+        arena.execute([&] {
+          tbb::parallel_for(
+              0, share * pieces_a_loop,
+              [&](int) {
+                mine.piece(what.what);
+                state_->pieces.fetch_add(1);
+              },
+              tbb::simple_partitioner{});
+        });
+        rests.after_loop();
+      }
+    });
+  }
+}
+
+void contender::begin_openmp(const contention& what, int threads, std::uint64_t seed) {
+  threads_.emplace_back([this, what, threads, seed] {
+    pauses rests(what, seed);
+    while (!state_->stop.load()) {
+#pragma omp parallel num_threads(threads)
+      {
+        thread_local bool bound = false;
+        if (const auto node = node_of(what, omp_get_thread_num()); node && !bound) keep_to_node(*node);
+        bound = true;
+#pragma omp for schedule(dynamic, 1)
+        for (int i = 0; i < threads * pieces_a_loop; ++i) {
+          mine.piece(what.what);
+          state_->pieces.fetch_add(1);
+        }
+      }
+      rests.after_loop();
+    }
+  });
+}
+
+void contender::begin_process(const contention& what, int threads, std::uint64_t seed) {
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "the contender: fork");
+  if (process_ != 0) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);
+  const auto work = [&](int n) {
+    if (const auto node = node_of(what, n)) keep_to_node(*node);
+    pauses rests(what, seed + static_cast<std::uint64_t>(n));
+    for (;;) {
+      for (int i = 0; i < pieces_a_loop; ++i) {
+        mine.piece(what.what);
+        state_->pieces.fetch_add(1);
+      }
+      rests.after_loop();
+    }
+  };
+  std::vector<std::thread> others;
+  for (int n = 1; n < threads; ++n) others.emplace_back(work, n);
+  work(0);
+}
+
+}  // namespace programs

@@ -1,0 +1,58 @@
+// A computation that contends with the program for threads, after TBB-NUMA 5.3: in another arena of the same library,
+// as OpenMP, or in another process; on all domains or chosen ones; it computes in its caches, streams, or comes and
+// goes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace programs {
+
+struct contention {
+  enum class place { none, arena, openmp, process };
+  enum class work { compute, stream, bursts };
+  place where = place::none;
+  work what = work::compute;
+  int threads = 0;           ///< in all; all_threads: as many as the program has
+  std::vector<int> domains;  ///< Linux's numbers of nodes; empty: all
+  static constexpr int all_threads = -1;
+
+  /// Reads WHERE:WHAT:THREADS[@NODE,...], or none. Returns nothing if it is something else.
+  [[nodiscard]] static std::optional<contention> parse(std::string_view text);
+};
+
+/// Contends from its construction on, when its first piece of work is done, until its destruction.
+///
+/// compute: multiplications and additions on 4 KiB a thread. stream: reads and writes 1 MiB a thread, over and over.
+/// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
+/// sleep: on a virtual clock that is the host's time.
+/// Threads: its own. Ownership: of threads and of the process. Errors: std::system_error; std::invalid_argument if a
+/// chosen node has no CPUs. Make it while the process has one thread if it is to be another process.
+class contender {
+ public:
+  contender(const contention& what, int program_threads, std::uint64_t seed);
+  contender(const contender&) = delete;
+  contender& operator=(const contender&) = delete;
+  ~contender();
+  /// Pieces of work so far.
+  [[nodiscard]] std::uint64_t pieces() const noexcept;
+
+ private:
+  struct shared_state;
+  void begin_arenas(const contention& what, int threads, std::uint64_t seed);
+  void begin_openmp(const contention& what, int threads, std::uint64_t seed);
+  void begin_process(const contention& what, int threads, std::uint64_t seed);
+
+  shared_state* state_ = nullptr;  // shared with the other process, if there is one
+  std::vector<std::thread> threads_;
+  pid_t process_ = 0;
+};
+
+}  // namespace programs
