@@ -9,7 +9,7 @@ export JOBS
 ctest = ctest --preset $(1) $(if $(MAKE_TERMOUT),--progress) --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench bench-lab programs upstream stress model mutants faults asan tsan install format lint clean
+.PHONY: help setup build test lab lab-test lab-ci unit tidy demo bench bench-lab experiment programs upstream stress model mutants faults asan tsan install format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,10 @@ bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quic
 
 bench-lab: build lab ## the same in virtual NUMA machines, on the model's clock (ARGS=--quick: few cases, one boot of each)
 	@bench/lab.py $(ARGS)
+
+experiment: build ## tests of `homing experiment`: published worked examples, a small campaign here
+	@scripts/setup experiment
+	@$(call ctest,$(PRESET)) -L '^experiment$$'
 
 programs: ## the papers' programs: build them, and check every variant at the first size, on stock oneTBB as well
 	@scripts/setup build

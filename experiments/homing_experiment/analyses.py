@@ -10,7 +10,7 @@ from .reading import check_levels, only
 from .responses import RESPONSES
 
 TRANSFORMS = ("none", "log", "auto")
-KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "title"}
+KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "against", "title"}
 
 
 def parse(path: Path, tables: Any, factors: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -50,8 +50,32 @@ def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]]) -> 
     name = table.get("name", response)
     if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
         raise DesignError(f"{where}: name", repr(name), "letters, digits, - and _")
-    return {"name": name, "title": str(table.get("title", name)), "response": response, "factors": chosen, "only": subset, "transform": transform,
+    against = _against(where, table.get("against"), chosen, factors)
+    return {"name": name, "against": against, "title": str(table.get("title", name)), "response": response, "factors": chosen, "only": subset, "transform": transform,
             "confidence": confidence, "baseline": baseline, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, factors)}
+
+
+def _against(where: str, table: Any, chosen: list[str], factors: dict[str, list[Any]]) -> dict[str, Any] | None:
+    """One level against the best of others, for each combination of the other factors; with what the paper found, by the
+    levels of the one other factor (or, without another, as one number)."""
+    if table is None:
+        return None
+    only(f"{where}: against", table, {"factor", "level", "best_of", "paper"})
+    factor = table.get("factor")
+    if factor not in chosen:
+        raise DesignError(f"{where}: against: factor", repr(factor), f"one of: {', '.join(chosen)}")
+    level = check_levels(f"{where}: against: level", factor, table.get("level"), factors)[0]
+    best_of = check_levels(f"{where}: against: best_of", factor, table.get("best_of", []), factors)
+    if not best_of or level in best_of:
+        raise DesignError(f"{where}: against: best_of", repr(best_of), "other levels than `level`, one at least")
+    paper = table.get("paper", {})
+    others = [name for name in chosen if name != factor]
+    for key, value in (paper.items() if isinstance(paper, dict) else [("", paper)]):
+        if type(value) not in (int, float):
+            raise DesignError(f"{where}: against: paper", f"{key} {value!r}", "a number")
+        if isinstance(paper, dict) and (len(others) != 1 or key not in map(str, factors[others[0]])):
+            raise DesignError(f"{where}: against: paper", f"'{key}'", "levels of the one other factor")
+    return {"factor": factor, "level": level, "best_of": best_of, "paper": paper}
 
 
 def _contrasts(where: str, rows: Any, chosen: list[str], factors: dict[str, list[Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from .factorial import Factorial
 
-DOUBT = 0.05
+DOUBT = 0.01  # five questions are asked: so about one false alarm in twenty analyses
 
 
 def remarks(model: Factorial, frame: pd.DataFrame) -> list[str]:

@@ -37,13 +37,20 @@ class Bounds:
 def only_writer(path: Path) -> Iterator[None]:
     """Two campaigns that write one file would do runs twice."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ExperimentError(f"another `homing experiment run` writes {path}", "wait for it, or choose another file with --rows") from None
-        yield
-        path.with_suffix(".lock").unlink(missing_ok=True)
+    lock = path.with_name(f".{path.name}.lock")
+    while True:
+        with lock.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ExperimentError(f"another `homing experiment run` writes {path}", "wait for it, or choose another file with --rows") from None
+            if not lock.exists() or os.fstat(file.fileno()).st_ino != lock.stat().st_ino:
+                continue  # the one before us has just removed it
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+            return
 
 
 def host() -> str:
@@ -68,8 +75,8 @@ def finished_row(design: Design, places: Places, found: dict[str, Any], started:
 def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
         do: Callable[..., list[dict[str, Any]]] | None = None) -> dict[str, Any]:
     """Does what is missing within the bounds. Returns what `status` returns. `do` runs a batch; without it, the machine's own."""
-    here.refuse_what_is_missing(design, places)
     stood = store.load()
+    here.refuse_what_is_missing(design, places)
     batches = missing(design, rows.done(stood, bounds.retry))
     progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
     begun, count, failures = time.monotonic(), 0, 0

@@ -115,6 +115,76 @@ def status(
     _print(found) if as_json else _tell_status(found)
 
 
+def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tuple[list[dict[str, str]], int, list[dict[str, Any]]]:
+    """Good rows, the number of failed runs, and the analyses."""
+    try:
+        from .analyse import analyse as analyse_one
+    except ModuleNotFoundError as error:
+        raise ExperimentError(f"this Python has no {error.name}", "scripts/setup experiment installs what the analysis needs") from error
+    for name in only or []:
+        if name not in {one["name"] for one in design.analyses}:
+            raise ExperimentError(f"--only {name}: expected one of: {', '.join(one['name'] for one in design.analyses)}", code=2)
+    stood = store.load()
+    good = rows.good(stood)
+    failed = len({row["run"] for row in stood} - {row["run"] for row in good})
+    chosen = [one for one in design.analyses if not only or one["name"] in only]
+    if not chosen:
+        raise ExperimentError(f"{design.path} asks for no analysis", "add a table [[analysis]] with a response", code=2)
+    return good, failed, [analyse_one(design, good, one) for one in chosen]
+
+
+@app.command()
+def analyse(
+    file: File,
+    rows_: RowsFile = None,
+    only: Annotated[Optional[list[str]], typer.Option("--only", metavar="NAME", help="this analysis of the file; repeatable")] = None,
+    as_json: Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="every table, one after the other")] = False,
+) -> None:
+    """Say what the rows mean: effects, analysis of variance, contrasts, ratios, and where their assumptions fail.
+
+    \b
+    Example: homing experiment analyse experiments/tbb-numa.toml --only time
+    """
+    if as_json and as_csv:
+        raise ExperimentError("analyse: --json excludes --csv", code=2)
+    design = load(file)
+    _, failed, found = _analysed(design, rows.Rows(rows_file(design, rows_), design), only)
+    if as_json:
+        _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed, "analyses": found})
+        return
+    from . import tables
+
+    sys.stdout.write(tables.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
+
+
+@app.command()
+def report(
+    file: File,
+    rows_: RowsFile = None,
+    page: Annotated[Optional[Path], typer.Option(help="the page (default: NAME.md beside the rows)")] = None,
+    pictures: Annotated[Optional[Path], typer.Option(help="folder of the pictures (default: pictures/ beside the page)")] = None,
+    as_json: Json = False,
+) -> None:
+    """Put a campaign's tables and pictures into a page, between its marks; the words around them stay.
+
+    \b
+    Example: homing experiment report experiments/tbb-numa.toml --page docs/results/tbb-numa.md --pictures docs/pictures/experiments
+    """
+    design = load(file)
+    store = rows.Rows(rows_file(design, rows_), design)
+    good, failed, found = _analysed(design, store, None)
+    from . import report as pages
+
+    page = page or store.path.with_suffix(".md")
+    folder = pictures or page.parent / "pictures"
+    pages.put(page, design, pages.section(design, good, failed, found, page, folder))
+    if as_json:
+        _print({"schema": 1, "page": str(page), "pictures": str(folder), "runs": len(good), "failed": failed})
+    else:
+        tell(f"{len(good)} runs are in {page}, pictures in {folder}")
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended, too
     try:

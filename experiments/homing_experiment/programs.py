@@ -31,7 +31,7 @@ def words(run: Run, program: str) -> list[str]:
         return [program, "--variant", s["variant"], "--threads", str(s["threads"]), "--reps", str(s["repeat"]), "--label", run.label,
                 "--json", *pages, *s["arguments"]]
     found = [program, "--variant", s["variant"], "--threads", str(s["threads"]), "--repeat", str(s["repeat"]), "--seed", str(run.seed),
-             "--label", run.label, "--json"]
+             "--label", run.label, *(["--check"] if s["machine"] == HERE else []), "--json"]  # emulated, a check takes as long as the run
     for name, option, usual in (("size", "--size", None), ("warm_up", "--warm-up", 0), ("placement", "--placement", "first-touch"),
                                 ("cpus", "--cpus", "all"), ("contention", "--contender", "none")):
         if s.get(name, usual) != usual:

@@ -1,0 +1,137 @@
+"""What a campaign's rows say: for each analysis of its file the transform, effects, variation, contrasts, ratios and doubts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import assumptions, bootstrap, box_cox
+from .design import Design
+from .errors import ExperimentError
+from .factorial import Estimate, Factorial
+from .responses import HIGHER_IS_BETTER, RESPONSES
+
+KIND_WORDS = {"modelled": "modelled by the lab, not measured", "measured": "measured", "virtual": "on a made-up machine: times say nothing about such a one"}
+
+
+def frame_of(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]) -> pd.DataFrame:
+    """Factors, block, place and `y` of the rows that the analysis is about, in the order of the file's levels. Raises
+    ExperimentError if there are none, or if rows were not made alike."""
+    response, found = analysis["response"], []
+    levels_of = {cell.key: dict(cell.levels) for cell in design.cells}
+    for row in rows:
+        levels = levels_of[row["cell"]]
+        if any(levels[name] not in some for name, some in analysis["only"].items()) or row[response] == "":
+            continue
+        found.append({name: levels[name] for name in analysis["factors"]} | {
+            "block": int(row["block"]), "place": int(row["place"]), "y": float(row[response]), "kind": row["kind"], "parts": row["parts"]})
+    if not found:
+        raise ExperimentError(f"analysis '{analysis['name']}': no row has a {response}", "run the campaign first; "
+                              "`homing experiment status` says how far it is")
+    frame = pd.DataFrame(found)
+    if frame["kind"].nunique() > 1:
+        raise ExperimentError(f"analysis '{analysis['name']}': some rows are {' and some '.join(sorted(frame['kind'].unique()))}",
+                              "figures of a model and measurements do not mix: split them with `only`")
+    order = [pd.Categorical(frame[name].astype(str), [str(level) for level in design.factors[name]]).codes for name in analysis["factors"]]
+    return frame.iloc[np.lexsort([frame["block"], *reversed(order)])].reset_index(drop=True)
+
+
+def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]) -> dict[str, Any]:
+    frame = frame_of(design, rows, analysis)
+    factors, confidence = analysis["factors"], analysis["confidence"]
+    found: dict[str, Any] = {
+        "name": analysis["name"], "title": analysis["title"], "response": analysis["response"], "what": RESPONSES[analysis["response"]],
+        "kind": frame["kind"].iloc[0], "kind_words": KIND_WORDS[frame["kind"].iloc[0]], "factors": factors, "confidence": confidence,
+        "runs": len(frame), "cells": _cells(design, frame, analysis), "against": _against(design, frame, analysis),
+        "baseline": analysis["baseline"], "remarks": []}
+    if frame["parts"].nunique() > len(frame[factors].drop_duplicates()):
+        found["remarks"].append("the rows come from several builds: some cell's runs were made with different libraries or programs")
+    try:
+        _model(frame, analysis, found)
+    except ExperimentError as error:
+        found["model"] = None
+        found["remarks"].append(f"no analysis of variance: {error}")
+    return found
+
+
+def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any]) -> None:
+    factors, confidence = analysis["factors"], analysis["confidence"]
+    plain = Factorial(frame, factors, confidence)
+    profile = box_cox.profile(frame["y"].to_numpy(), plain.matrix)
+    transform, reason = box_cox.decide(analysis["transform"], frame["y"].to_numpy(), profile)
+    if transform == "log" and frame["y"].min() <= 0:
+        raise ExperimentError(f"the logarithm of a response of {frame['y'].min():g}", "transform = \"none\"")
+    model = Factorial(frame.assign(y=np.log(frame["y"])), factors, confidence) if transform == "log" else plain
+    found["remarks"] += assumptions.remarks(model, frame)
+    found["model"] = {
+        "transform": transform, "reason": reason,
+        "box_cox": None if profile is None else {"lambda": profile.best, "low": profile.low, "high": profile.high},
+        "replicates": list(model.replicates), "error_deviation": model.error_deviation, "error_freedom": model.error_freedom,
+        "mean": _said(model.mean(), transform, True), "effects": [_said(one, transform) for one in model.effects()],
+        "anova": [vars(row) for row in model.anova()],
+        "contrasts": [_said(model.contrast(c["factor"], c["plus"], c["minus"]), transform) for c in analysis["contrasts"]],
+        "residuals": model.residuals.tolist(), "predicted": model.predicted.tolist()}
+
+
+def _said(one: Estimate, transform: str, level: bool = False) -> dict[str, Any]:
+    """With a logarithm, `factor` says by what the response is multiplied."""
+    found: dict[str, Any] = {"term": list(one.term), "levels": list(one.levels), "value": one.value, "low": one.low, "high": one.high,
+                             "significant": one.significant}
+    if transform == "log":
+        found["factor"] = [math.exp(one.value), math.exp(one.low), math.exp(one.high)]
+    return found
+
+
+def _by_block(frame: pd.DataFrame, levels: dict[str, Any]) -> dict[int, float]:
+    chosen = np.logical_and.reduce([frame[name] == level for name, level in levels.items()])
+    return dict(zip(frame["block"][chosen], frame["y"][chosen]))
+
+
+def _interval(one: bootstrap.Interval | None) -> dict[str, Any] | None:
+    return None if one is None else {"value": one.value, "low": one.low, "high": one.high, "blocks": one.blocks, "sure": one.sure}
+
+
+def _cells(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of each combination the median, least and most, and with a base line the ratio to it and the speed-up."""
+    found = []
+    for values in frame[analysis["factors"]].drop_duplicates().itertuples(index=False):
+        levels = dict(zip(analysis["factors"], values))
+        own = _by_block(frame, levels)
+        cell: dict[str, Any] = {"levels": list(levels.values()), "runs": len(own), "least": min(own.values()), "most": max(own.values()),
+                                "median": _interval(bootstrap.median(own, analysis["confidence"], design.seed))}
+        if analysis["baseline"]:
+            base = _by_block(frame, levels | analysis["baseline"])
+            higher = analysis["response"] in HIGHER_IS_BETTER
+            cell["relative"] = _interval(bootstrap.ratio(own, base, analysis["confidence"], design.seed))
+            cell["speed_up"] = _interval(bootstrap.ratio(*((own, base) if higher else (base, own)), analysis["confidence"], design.seed))
+        found.append(cell)
+    return found
+
+
+def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """The level that is asked about, over the best of the others; the best is chosen after the fact, so that chance favours it."""
+    asked = analysis["against"]
+    if asked is None:
+        return None
+    best = max if analysis["response"] in HIGHER_IS_BETTER else min
+    others = [name for name in analysis["factors"] if name != asked["factor"]]
+    present = [[level for level in design.factors[name] if level in set(frame[name])] for name in others]
+    found = []
+    for values in itertools.product(*present):
+        fixed = dict(zip(others, values))
+        own = _by_block(frame, fixed | {asked["factor"]: asked["level"]})
+        rivals = {level: _by_block(frame, fixed | {asked["factor"]: level}) for level in asked["best_of"]}
+        rivals = {level: values_ for level, values_ in rivals.items() if values_}
+        if not own or not rivals:
+            continue
+        rival = best(rivals, key=lambda level: float(np.median(list(rivals[level].values()))))
+        paper = asked["paper"].get(str(values[0])) if isinstance(asked["paper"], dict) and values else asked["paper"] or None
+        ratio = bootstrap.ratio(own, rivals[rival], analysis["confidence"], design.seed)
+        found.append({"levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper or None,
+                      "no_worse": None if ratio is None or not paper else
+                      (ratio.value >= paper if analysis["response"] in HIGHER_IS_BETTER else ratio.value <= paper)})
+    return found

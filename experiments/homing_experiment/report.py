@@ -1,0 +1,92 @@
+"""A page's part that a campaign makes: what was run and how, its tables and pictures, between two marks of a page, so that the
+words around them stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import plots, tables
+from .design import Design
+from .errors import ExperimentError
+from .places import ROOT
+from .responses import SERVED
+
+KINDS = {"modelled": "**Modelled, not measured**: times and lines are those of the [lab](../guide/lab.md)'s model.",
+         "measured": "Measured.", "virtual": "On a made-up machine: times say nothing about such a machine."}
+
+
+def marks(name: str) -> tuple[str, str]:
+    return f"<!-- made by homing experiment: {name} -->", f"<!-- end of {name} -->"
+
+
+def picture_links(folder: Path, page: Path, stem: str, text: str) -> str:
+    """Light or dark, as the reader has it."""
+    import os
+
+    light, dark = (os.path.relpath(folder / f"{stem}-{mode}.svg", page.parent) for mode in plots.MODES)
+    return (f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+            f'<img src="{light}" alt="{text}"></picture>')
+
+
+def shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(ROOT))
+    except ValueError:
+        return path.name
+
+
+def facts(design: Design, rows: list[dict[str, str]], failed: int) -> list[str]:
+    """All that a reader needs to make it again, and to judge it."""
+    def several(name: str) -> str:
+        return ", ".join(sorted({row[name] for row in rows if row[name]}))
+
+    kinds = sorted({row["kind"] for row in rows})
+    loads = [float(row["host_load"]) for row in rows if row["host_load"]]
+    command = f"homing experiment run {shown(design.path)}"
+    return [*(KINDS[kind] for kind in kinds), "", "| | |", "|---|---|",
+            f"| command | `{command}`, then `homing experiment report {shown(design.path)}` |",
+            f"| after | {design.source or '-'} |", f"| machine | {several('machine')}; {several('threads')} threads |",
+            f"| runs | {len(rows)} of {len(design.cells) * design.replicates}: {len(design.cells)} combinations, "
+            f"{design.replicates} blocks in random order, seed {design.seed}" + (f"; {failed} failed" if failed else "") + " |",
+            f"| commit | {several('commit')} (`+`: with changes); design {design.hash}; {len({row['parts'] for row in rows})} sets of binaries |",
+            f"| host | {several('host')}; load average {min(loads, default=0):.1f} to {max(loads, default=0):.1f} |",
+            f"| when | {min(row['started'] for row in rows)} to {max(row['started'] for row in rows)} |", ""]
+
+
+def section(design: Design, rows: list[dict[str, str]], failed: int, found: list[dict[str, Any]], page: Path, folder: Path) -> str:
+    lines = facts(design, rows, failed)
+    levels_of = {cell.key: dict(cell.levels) for cell in design.cells}
+    for one in found:
+        lines += [f"### {one['title']}", ""]
+        stem = f"{design.name}-{one['name']}"
+        plots.draw(folder / stem, plots.bars(one))
+        lines += [picture_links(folder, page, stem, f"{one['title']}, by {' and '.join(one['factors'])}"), tables.markdown(one)]
+        if one["model"]:
+            plots.draw(folder / f"{stem}-residuals", plots.residuals(one))
+            lines += ["<details><summary>Residuals</summary>", "",
+                      picture_links(folder, page, f"{stem}-residuals", "Residuals over fitted, their quantiles over normal ones, observed over fitted"),
+                      "", "</details>", ""]
+    if found and all(row[SERVED[0]] for row in rows):
+        stem = f"{design.name}-traffic"
+        plots.draw(folder / stem, plots.traffic(rows, levels_of, list(design.factors)[:2], design.title))
+        lines += ["### Who served the lines", "", picture_links(folder, page, stem, "Lines by who served them, for each combination"), ""]
+    return "\n".join(lines)
+
+
+def put(page: Path, design: Design, text: str) -> None:
+    """Replaces what stands between the campaign's marks; makes the page, or the place at its end, if there is none."""
+    begin, end = marks(design.name)
+    try:
+        before = page.read_text() if page.exists() else f"# {design.title or design.name}\n"
+        if before.count(begin) > 1 or before.count(begin) != before.count(end):
+            raise ExperimentError(f"{page}: the marks of {design.name} do not pair", f"expected one `{begin}` and one `{end}` behind it")
+        if begin in before:
+            head, _, rest = before.partition(begin)
+            _, _, tail = rest.partition(end)
+        else:
+            head, tail = before.rstrip("\n") + "\n\n", "\n"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"{head}{begin}\n{text.rstrip()}\n\n{end}{tail}")
+    except OSError as error:
+        raise ExperimentError(f"can't write {page}: {error.strerror}") from error

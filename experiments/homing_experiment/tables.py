@@ -1,0 +1,122 @@
+"""An analysis as tables: for a terminal, for a page, for a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    size = abs(value)
+    return f"{value:.3e}" if size and (size < 1e-3 or size >= 1e7) else f"{value:,.0f}" if size >= 1000 else f"{value:.4g}"
+
+
+def interval(one: dict[str, Any] | None) -> str:
+    if one is None:
+        return "-"
+    mark = "" if one.get("sure", True) else " ~"
+    return f"{number(one['value'])} [{number(one['low'])}, {number(one['high'])}]{mark}"
+
+
+def chance(p: float | None) -> str:
+    return "" if p is None else "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def tables(found: dict[str, Any]) -> list[Table]:
+    percent = f"{100 * found['confidence']:g}%"
+    result = [_cells(found, percent)]
+    if found["against"]:
+        result.append(_against(found, percent))
+    model = found["model"]
+    if model:
+        result.append((f"Variation ({'logarithm of the response' if model['transform'] == 'log' else 'response'})",
+                       ["component", "sum of squares", "share", "freedom", "F", "p"],
+                       [[row["name"], number(row["sum_of_squares"]), f"{row['percent']:.1f}%", str(row["freedom"]),
+                         "" if row["f"] is None else number(row["f"]), chance(row["p"])] for row in model["anova"]]))
+        multiplied = model["transform"] == "log"
+        head = ["", f"effect [{percent}]", *(["multiplies by"] if multiplied else []), ""]
+        rows = [["mean", *_effect(model["mean"], multiplied), ""]]
+        rows += [[" x ".join(map(str, one["levels"])), *_effect(one, multiplied), "" if one["significant"] else "not significant"]
+                 for one in model["effects"] if len(one["term"]) == 1]
+        result.append(("Main effects", head, rows))
+        if model["contrasts"]:
+            result.append(("Contrasts", head, [[f"{_levels(one['levels'][0])} less {_levels(one['levels'][1])}", *_effect(one, multiplied),
+                                                "" if one["significant"] else "not significant"] for one in model["contrasts"]]))
+    return result
+
+
+def _levels(levels: list[Any]) -> str:
+    return ", ".join(f"({level})" if "," in str(level) else str(level) for level in levels)
+
+
+def _effect(one: dict[str, Any], multiplied: bool) -> list[str]:
+    shown = [interval(one)]
+    if multiplied:
+        value, low, high = one["factor"]
+        shown.append(f"{number(value)} [{number(low)}, {number(high)}]")
+    return shown
+
+
+def _cells(found: dict[str, Any], percent: str) -> Table:
+    relative = bool(found["baseline"])
+    base = ", ".join(f"{name} {level}" for name, level in found["baseline"].items())
+    head = [*found["factors"], "runs", f"median [{percent}]", "least", "most", *([f"relative to {base}", "speed-up"] if relative else [])]
+    rows = [[*map(str, cell["levels"]), str(cell["runs"]), interval(cell["median"]), number(cell["least"]), number(cell["most"]),
+             *([interval(cell["relative"]), interval(cell["speed_up"])] if relative else [])] for cell in found["cells"]]
+    return (f"{found['what'][0].upper()}{found['what'][1:]}: {found['kind_words']}", head, rows)
+
+
+def _against(found: dict[str, Any], percent: str) -> Table:
+    others = len(found["against"][0]["levels"])
+    words = {None: "", True: "no worse than the paper's", False: "worse than the paper's"}
+    rows = [[*map(str, one["levels"]), str(one["best"]), interval(one["ratio"]), number(one["paper"]), words[one["no_worse"]]] for one in found["against"]]
+    return (f"Against the best of the others, which is chosen after the fact [{percent}]",
+            [*(["", ] * others), "best of the others", "ratio", "the paper's", ""], rows)
+
+
+def notes(found: dict[str, Any]) -> list[str]:
+    """What belongs below the tables."""
+    said = []
+    if found["model"]:
+        low, high = found["model"]["replicates"]
+        said.append(f"Transform: {found['model']['reason']}.")
+        said.append(f"{found['runs']} runs, {low if low == high else f'{low} to {high}'} of each combination; errors: standard deviation "
+                    f"{number(found['model']['error_deviation'])}, {found['model']['error_freedom']} degrees of freedom.")
+    said += [f"Warning: {remark}." for remark in found["remarks"]]
+    if any(cell["median"]["sure"] is False for cell in found["cells"]):
+        said.append("`~`: an interval by bootstrap over fewer than five blocks, too narrow to be believed.")
+    return said
+
+
+def text(found: dict[str, Any]) -> str:
+    lines = [found["title"], "=" * len(found["title"])]
+    for title, head, rows in tables(found):
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        lines += ["", title]
+        for row in [head, *rows]:
+            lines.append("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+    return "\n".join([*lines, "", *notes(found), ""])
+
+
+def markdown(found: dict[str, Any]) -> str:
+    lines = []
+    for title, head, rows in tables(found):
+        lines += ["", f"**{title}**", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        lines += ["| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in rows]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(found)), ""])
+
+
+def as_csv(found: list[dict[str, Any]]) -> str:
+    """Every table, one after the other; the first two columns say which."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for one in found:
+        for title, head, rows in tables(one):
+            writer.writerow(["analysis", "table", *head])
+            writer.writerows([one["name"], title, *row] for row in rows)
+    return out.getvalue()

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Property: `homing experiment` carries a small campaign of real programs on this machine from its file to its page: interrupted and
+gone on with, no run twice, a changed file refused, what is missing named. Method: the command itself, with transpose and cg on a
+made-up machine of two domains. Usage: command.py PATH-OF-HOMING. Skipped without the packages of scripts/setup experiment."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HOMING = sys.argv[1]
+TEXT = """
+schema = 1
+name = "small"
+seed = 1
+replicates = 3
+[fixed]
+machine = "here"
+threads = 2
+repeat = 1
+env = { HOMING_TOPOLOGY = "node:2 core:1 pu:1", OMP_WAIT_POLICY = "passive" }
+[factors]
+program = ["transpose", "cg"]
+variant = ["openmp", "homing-placed"]
+contention = ["none", "process:compute:1"]
+[levels.program.cg]
+size = "S3"
+[[analysis]]
+response = "median_ms"
+baseline = { variant = "openmp" }
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([HOMING, "experiment", *words], capture_output=True, text=True)
+
+
+def check(condition: bool, what: str, seen: subprocess.CompletedProcess | str = "") -> None:
+    if not condition:
+        text = seen if isinstance(seen, str) else f"exit {seen.returncode}\n{seen.stdout}{seen.stderr}"
+        raise SystemExit(f"failed: {what}\n{text}")
+    print(f"ok: {what}")
+
+
+def campaign(file: Path) -> None:
+    seen = run("run", "--dry", str(file))
+    check(seen.returncode == 0 and len(seen.stdout.splitlines()) == 24, "a plan of 24 runs", seen)
+    seen = run("run", str(file), "--runs", "5", "--json")
+    check(seen.returncode == 0 and json.loads(seen.stdout)["done"] == 5 and seen.stderr == "", "five runs, quietly", seen)
+    process = subprocess.Popen([HOMING, "experiment", "run", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    rows = file.parent / "rows" / "small.csv"
+    while process.poll() is None and len(rows.read_text().splitlines()) < 9:
+        pass
+    process.send_signal(signal.SIGINT)
+    check(process.wait() in (0, 130), "interrupted", process.communicate()[1])
+    seen = run("run", str(file), "--json")
+    status = json.loads(seen.stdout)
+    check(seen.returncode == 0 and status["done"] == 24 and status["left"] == 0 and status["failed"] == [], "gone on with", seen)
+    found = list(csv.DictReader(rows.open()))
+    check(len(found) == len({row["run"] for row in found}) == 24, "no run twice")
+    check({row["kind"] for row in found} == {"virtual"}, "rows say that the machine is made up")
+    check({row["result"] for row in found} == {"right"}, "every result was checked")
+    check(json.loads(run("status", str(file), "--json").stdout) == status, "status says the same")
+
+
+def meaning(file: Path) -> None:
+    seen = run("analyse", str(file))
+    check(seen.returncode == 0 and "Main effects" in seen.stdout and "made-up machine" in seen.stdout, "analyse", seen)
+    seen = run("report", str(file))
+    page = (file.parent / "rows" / "small.md").read_text()
+    check(seen.returncode == 0 and "24 of 24" in page and "made-up machine" in page, "report", seen)
+
+
+def refusals(file: Path) -> None:
+    text = file.read_text()
+    for old, new, words in (("threads = 2", "threads = 3", ["--restart"]), ("threads = 2", "threads = 0", ["threads", "1 to 1024"]),
+                            ('"cg"]', '"cg", "ft"]', ["--restart"])):
+        file.write_text(text.replace(old, new))
+        seen = run("run", str(file))
+        check(seen.returncode == 2 and all(word in seen.stderr for word in words), f"{new}: refused", seen)
+    other = file.with_name("other.toml")
+    other.write_text(text.replace('name = "small"', 'name = "other"').replace('"transpose", "cg"', '"transpose", "nothing"').replace("levels.program.cg", "levels.program.nothing"))
+    seen = run("run", str(other))
+    check(seen.returncode == 1 and "program 'nothing'" in seen.stderr, "a program that is not there", seen)
+    other.write_text(text.replace('name = "small"', 'name = "counted"').replace("[fixed]", '[limits]\ncounters = "required"\n[fixed]'))
+    seen = run("run", str(other), "--runs", "1", "--json")
+    if seen.returncode == 0:
+        row = next(csv.DictReader((file.parent / "rows" / "counted.csv").open()))
+        check(row["near"] != "" and row["far"] != "", "the CPU's counters", str(row))
+    else:
+        check("counters of near and far memory" in seen.stderr and not (file.parent / "rows" / "counted.csv").exists(), "counters that are missing are named", seen)
+
+
+def main() -> None:
+    seen = run("--help")
+    if seen.returncode == 125 or subprocess.run([HOMING, "experiment", "analyse", os.devnull], capture_output=True, text=True).returncode == 125:
+        print("skipped: " + seen.stderr.strip())
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "small.toml"
+        file.write_text(TEXT)
+        campaign(file)
+        seen = run("analyse", str(file))
+        if "scripts/setup experiment" in seen.stderr:
+            print("skipped from here on: " + seen.stderr.strip())
+            sys.exit(77)
+        meaning(file)
+        refusals(file)
+
+
+if __name__ == "__main__":
+    main()

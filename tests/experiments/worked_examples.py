@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Property: `homing experiment analyse` finds what published worked examples found. Method: the data of Jain's book (1991) and of
+Box and Cox (1964), and made-up data whose effects are known. Needs the packages of scripts/setup experiment; else skipped."""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
+
+try:
+    import numpy as np
+    import pandas as pd
+    import matplotlib  # noqa: F401
+    import statsmodels  # noqa: F401
+except ModuleNotFoundError as missing:
+    print(f"skipped: no {missing.name} (scripts/setup experiment)")
+    sys.exit(77)
+
+from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign, cli, design, plan, plots, rows, tables  # noqa: E402
+from homing_experiment.errors import ExperimentError  # noqa: E402
+from homing_experiment.factorial import Factorial  # noqa: E402
+from homing_experiment.progress import Progress  # noqa: E402
+
+
+def frame(table: dict, names: tuple[str, str]) -> pd.DataFrame:
+    """{level: {level: values}}"""
+    return pd.DataFrame([{names[0]: a, names[1]: b, "y": y} for a, row in table.items() for b, ys in row.items() for y in ys])
+
+
+# Jain, chapter 18: memory and cache of a workstation, three replicates, in MIPS.
+MEMORY = frame({-1: {-1: (15, 18, 12), 1: (25, 28, 19)}, 1: {-1: (45, 48, 51), 1: (75, 75, 81)}}, ("memory", "cache"))
+# Jain, chapter 20: code sizes on three processors.
+CODE = pd.DataFrame([{"processor": p, "y": y} for p, ys in (("R", (144, 120, 176, 288, 144)), ("V", (101, 144, 211, 288, 72)),
+                                                            ("Z", (130, 180, 141, 374, 302))) for y in ys])
+# Jain, chapter 21: caches and workloads, without replicates, in ms.
+CACHES = frame({"ASM": {2: [54.0], 1: [55.0], 0: [106.0]}, "TECO": {2: [60.0], 1: [60.0], 0: [123.0]}, "SIEVE": {2: [43.0], 1: [43.0], 0: [120.0]},
+                "DHRYSTONE": {2: [49.0], 1: [52.0], 0: [111.0]}, "SORT": {2: [49.0], 1: [50.0], 0: [108.0]}}, ("workload", "caches"))
+# Box and Cox (1964), table 1: survival times of animals, in units of 10 hours.
+POISONS = frame({"I": {"A": (.31, .45, .46, .43), "B": (.82, 1.10, .88, .72), "C": (.43, .45, .63, .76), "D": (.45, .71, .66, .62)},
+                 "II": {"A": (.36, .29, .40, .23), "B": (.92, .61, .49, 1.24), "C": (.44, .35, .31, .40), "D": (.56, 1.02, .71, .38)},
+                 "III": {"A": (.22, .21, .18, .23), "B": (.30, .37, .38, .29), "C": (.23, .25, .24, .22), "D": (.30, .36, .31, .33)}},
+                ("poison", "treatment"))
+
+
+class Published(unittest.TestCase):
+    def near(self, found, expected, places=2):
+        self.assertAlmostEqual(found, expected, places)
+
+    def effect(self, model, *levels):
+        return next(one for one in model.effects() if one.levels == levels)
+
+    def test_two_squared_with_three_replicates(self):
+        model = Factorial(MEMORY, ["memory", "cache"], 0.9)
+        self.near(model.mean().value, 41)
+        for levels, value, low, high in (((1,), 21.5, 19.58, 23.42), ((1, 1), 5, 3.08, 6.92)):
+            found = self.effect(model, *levels)
+            self.near(found.value, value)
+            self.near(found.low, low)
+            self.near(found.high, high)
+        cache = [one for one in model.effects() if one.term == ("cache",) and one.levels == (1,)][0]
+        self.near(cache.value, 9.5)
+        self.near(model.error_deviation, 3.57)
+        squares = {row.name: row for row in model.anova()}
+        for name, value, percent in (("memory", 5547, 78.88), ("cache", 1083, 15.40), ("memory x cache", 300, 4.27), ("errors", 102, 1.45), ("total", 7032, 100)):
+            self.near(squares[name].sum_of_squares, value)
+            self.near(squares[name].percent, percent)
+        self.assertEqual([row.freedom for row in model.anova()], [1, 1, 1, 8, 11])
+
+    def test_a_contrast(self):
+        """The difference of two levels is twice the effect, with twice its interval."""
+        model = Factorial(MEMORY, ["memory", "cache"], 0.9)
+        found = model.contrast("memory", [1], [-1])
+        self.near(found.value, 43)
+        self.near(found.high - found.value, 2 * 1.92, 1)
+        self.assertTrue(found.significant)
+        self.assertRaises(ExperimentError, model.contrast, "memory", [7], [1])
+
+    def test_one_factor(self):
+        model = Factorial(CODE, ["processor"], 0.9)
+        self.near(model.mean().value, 187.67)
+        for level, value in (("R", -13.27), ("V", -24.47), ("Z", 37.73)):
+            self.near(self.effect(model, level).value, value)
+        processors, errors, total = model.anova()
+        self.near(processors.sum_of_squares, 10992.13)
+        self.near(errors.sum_of_squares, 94365.20)
+        self.near(total.sum_of_squares, 105357.33)
+        self.near(processors.f, 0.7, 1)
+        self.near(model.error_deviation, 88.7, 1)
+        self.assertFalse(any(one.significant for one in model.effects()))
+
+    def test_two_factors_without_replicates(self):
+        """The interaction is the error."""
+        model = Factorial(CACHES, ["workload", "caches"], 0.9)
+        self.near(model.mean().value, 72.2)
+        for level, value in ((2, -21.2), (1, -20.2), (0, 41.4), ("TECO", 8.8), ("SIEVE", -3.5)):
+            self.near(self.effect(model, level).value, value, 1)
+        workloads, caches, errors, total = model.anova()
+        self.near(caches.sum_of_squares, 12857.20)
+        self.near(workloads.sum_of_squares, 308.40)
+        self.near(errors.sum_of_squares, 236.80)
+        self.near(total.sum_of_squares, 13402.40)
+        self.near(caches.f, 217.2, 1)
+        self.near(workloads.f, 2.6, 1)
+
+    def test_box_and_cox(self):
+        model = Factorial(POISONS, ["poison", "treatment"], 0.95)
+        poison, treatment, both, errors, _ = model.anova()
+        self.near(poison.sum_of_squares, 1.0330, 4)
+        self.near(treatment.sum_of_squares, 0.9212, 4)
+        self.near(both.sum_of_squares, 0.2501, 4)
+        self.near(errors.sum_of_squares, 0.8007, 4)
+        additive = model.matrix[:, :6]  # the mean, two poisons, three treatments
+        found = box_cox.profile(POISONS["y"].to_numpy(), additive)
+        self.near(found.best, -0.75, 2)
+        self.near(found.low, -1.13, 1)
+        self.near(found.high, -0.37, 1)
+
+    def test_jain_s_contrast_of_effects(self):
+        """q_A + q_B - 2 q_AB of chapter 18: 21, from 16.31 to 25.69 at 90%."""
+        model = Factorial(MEMORY, ["memory", "cache"], 0.9)
+        signs = {cell: cell for cell in model.cells}
+        weights = np.array([(a + b - 2 * a * b) / 4 for a, b in signs])
+        found = model.weigh((), (), weights)
+        self.near(found.value, 21)
+        self.near(found.low, 16.31, 1)
+        self.near(found.high, 25.69, 1)
+
+
+class Decisions(unittest.TestCase):
+    def made_up(self, make, replicates=6, seed=3):
+        source = np.random.default_rng(seed)
+        return pd.DataFrame([{"a": a, "b": b, "block": r, "place": (3 * r + 2 * a + b) % 6, "y": make(a, b, source)}
+                             for a in range(3) for b in range(2) for r in range(replicates)])
+
+    def remarks(self, data):
+        return assumptions.remarks(Factorial(data, ["a", "b"], 0.95), data)
+
+    def test_errors_that_grow_want_a_logarithm(self):
+        data = self.made_up(lambda a, b, s: float(np.exp(a + 2 * b + s.normal(0, 0.2))))
+        model = Factorial(data, ["a", "b"], 0.95)
+        transform, reason = box_cox.decide("auto", data["y"].to_numpy(), box_cox.profile(data["y"].to_numpy(), model.matrix))
+        self.assertEqual(transform, "log")
+        self.assertIn("lambda", reason)
+        self.assertTrue(any("errors grow" in remark for remark in self.remarks(data)))
+        logged = data.assign(y=np.log(data["y"]))
+        self.assertEqual(self.remarks(logged), [])
+        change = Factorial(logged, ["a", "b"], 0.95).contrast("b", [1], [0])
+        self.assertLess(change.low, 2)
+        self.assertGreater(change.high, 2)
+
+    def test_even_errors_want_none(self):
+        data = self.made_up(lambda a, b, s: float(10 + 3 * a + 2 * b + s.normal(0, 0.5)))
+        model = Factorial(data, ["a", "b"], 0.95)
+        self.assertEqual(box_cox.decide("auto", data["y"].to_numpy(), box_cox.profile(data["y"].to_numpy(), model.matrix))[0], "none")
+        self.assertEqual(self.remarks(data), [])
+
+    def test_what_fails_is_said(self):
+        source = np.random.default_rng(1)
+        spike = self.made_up(lambda a, b, s: 10.0 + s.normal(0, 0.1))
+        spike.loc[[3, 20], "y"] += 5
+        self.assertTrue(any("not normal" in remark for remark in self.remarks(spike)))
+        blocks = self.made_up(lambda a, b, s: float(s.normal(0, 0.1)))
+        blocks["y"] += blocks["block"]
+        self.assertTrue(any("blocks differ" in remark for remark in self.remarks(blocks)))
+        order = self.made_up(lambda a, b, s: float(s.normal(0, 0.1)))
+        order["place"] = source.integers(0, 100, len(order))
+        order["y"] += 0.05 * order["place"]
+        self.assertTrue(any("follow the order" in remark for remark in self.remarks(order)))
+        uneven = self.made_up(lambda a, b, s: float(s.normal(0, 1))).iloc[:-1]
+        self.assertTrue(any("not balanced" in remark for remark in self.remarks(uneven)))
+        exact = self.made_up(lambda a, b, s: float(a))
+        self.assertTrue(any("no errors" in remark for remark in self.remarks(exact)))
+        self.assertIsNone(box_cox.profile(exact["y"].to_numpy(), Factorial(exact, ["a", "b"], 0.95).matrix))
+
+    def test_too_little_is_refused(self):
+        data = self.made_up(lambda a, b, s: 1.0)
+        for part in (data[(data["a"] > 0) | (data["b"] > 0)], data[data["b"] == 0]):
+            self.assertRaises(ExperimentError, Factorial, part, ["a", "b"], 0.95)
+        self.assertRaises(ExperimentError, Factorial, data[data["block"] == 0].query("b == 0"), ["a"], 0.95)
+
+    def test_bootstrap(self):
+        source = np.random.default_rng(5)
+        base = {block: float(source.normal(100, 5)) for block in range(20)}
+        twice = {block: 2 * value for block, value in base.items()}
+        found = bootstrap.ratio(twice, base, 0.95, 1)
+        self.assertEqual((round(found.value, 9), round(found.low, 9), round(found.high, 9)), (2, 2, 2))  # blocks stay together
+        other = {block: float(source.normal(200, 10)) for block in range(20)}
+        found = bootstrap.ratio(other, base, 0.95, 1)
+        self.assertTrue(found.low < 2 < found.high and found.high - found.low < 0.3 and found.sure)
+        self.assertFalse(bootstrap.median({0: 1.0, 1: 2.0}, 0.95, 1).sure)
+        self.assertIsNone(bootstrap.ratio({0: 1.0}, {1: 1.0}, 0.95, 1))
+        self.assertIsNone(bootstrap.ratio({0: 1.0}, {0: 0.0}, 0.95, 1))
+
+
+CAMPAIGN = """
+schema = 1
+name = "made-up"
+seed = 1
+replicates = 6
+[fixed]
+machine = "westmere"
+threads = 4
+[factors]
+program = ["cg", "mg"]
+variant = ["tbb", "homing", "homing-placed"]
+[[analysis]]
+name = "time"
+response = "median_ms"
+baseline = { variant = "tbb" }
+contrasts = [{ factor = "variant", plus = ["homing-placed"], minus = ["tbb"] }]
+against = { factor = "variant", level = "homing-placed", best_of = ["tbb", "homing"], paper = { cg = 0.6, mg = 0.4 } }
+[[analysis]]
+name = "lines"
+response = "remote_dram"
+factors = ["variant"]
+only = { program = "cg" }
+"""
+FACTOR = {"tbb": 1.0, "homing": 0.8, "homing-placed": 0.4}
+
+
+class Whole(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.file = self.folder / "campaign.toml"
+        self.file.write_text(CAMPAIGN)
+        self.design = design.load(self.file)
+        self.store = rows.Rows(self.folder / "rows" / "made-up.csv", self.design)
+        source = np.random.default_rng(2)
+
+        def answer(_, __, batch, ended):
+            found = []
+            for run in batch:
+                levels = dict(run.cell.levels)
+                size = FACTOR[levels["variant"]] * (10 if levels["program"] == "cg" else 1) * float(np.exp(source.normal(0, 0.03)))
+                found.append({"run": run, "status": "ok", "kind": "modelled", "median_ms": size, "remote_dram": int(1e5 * size), "local_dram": 5,
+                              "local_cache": 4, "remote_cache": 3, "parts": "x", "host_seconds": 1.0, "command": "cg"})
+            return found
+
+        campaign.run(self.design, SimpleNamespace(commit="c"), self.store, campaign.Bounds(), Progress(False), answer)
+
+    def command(self, *words):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), self.assertRaises(SystemExit) as ended:
+            sys.argv = ["homing-experiment", *words]
+            cli.main()
+        return ended.exception.code or 0, out.getvalue(), err.getvalue()
+
+    def test_known_effects_are_found(self):
+        found = analyse.analyse(self.design, rows.good(self.store.load()), self.design.analyses[0])
+        self.assertEqual(found["model"]["transform"], "log")
+        (contrast,) = found["model"]["contrasts"]
+        self.assertTrue(contrast["factor"][1] < 0.4 < contrast["factor"][2])
+        cells = {tuple(cell["levels"]): cell for cell in found["cells"]}
+        self.assertAlmostEqual(cells[("cg", "homing-placed")]["relative"]["value"], 0.4, 1)
+        self.assertAlmostEqual(cells[("mg", "homing-placed")]["speed_up"]["value"], 2.5, 0)
+        against = {one["levels"][0]: one for one in found["against"]}
+        self.assertEqual((against["cg"]["best"], against["cg"]["no_worse"], against["mg"]["no_worse"]), ("homing", True, False))
+        program = next(row for row in found["model"]["anova"] if row["name"] == "program")
+        self.assertGreater(program["percent"], 80)
+
+    def test_the_command(self):
+        code, out, _ = self.command("analyse", str(self.file))
+        self.assertEqual(code, 0)
+        for part in ("Main effects", "Contrasts", "no worse than the paper's", "Box-Cox", "modelled by the lab"):
+            self.assertIn(part, out)
+        code, out, _ = self.command("analyse", str(self.file), "--json", "--only", "lines")
+        self.assertEqual([one["name"] for one in json.loads(out)["analyses"]], ["lines"])
+        code, out, _ = self.command("analyse", str(self.file), "--csv")
+        self.assertIn("lines,", out)
+        for wrong in (("--only", "speed"), ("--json", "--csv")):
+            code, _, err = self.command("analyse", str(self.file), *wrong)
+            self.assertEqual((code, wrong[0] in err), (2, True))
+
+    def test_a_page_keeps_the_words_around(self):
+        page = self.folder / "page.md"
+        page.write_text("# Title\n\nBefore.\n\n<!-- made by homing experiment: made-up -->\nold\n<!-- end of made-up -->\n\nAfter.\n")
+        for _ in range(2):
+            code, _, err = self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
+            self.assertEqual((code, "36 runs" in err), (0, True))
+        text = page.read_text()
+        self.assertTrue(text.startswith("# Title\n\nBefore.") and text.endswith("\n\nAfter.\n") and "old" not in text)
+        for part in ("Modelled, not measured", "seed 1", "36 of 36", "prefers-color-scheme: dark", "Who served the lines"):
+            self.assertIn(part, text)
+        pictures = sorted(path.name for path in (self.folder / "pictures").iterdir())
+        self.assertEqual(len(pictures), 10)
+        first = (self.folder / "pictures" / "made-up-time-dark.svg").read_bytes()
+        self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
+        self.assertEqual((self.folder / "pictures" / "made-up-time-dark.svg").read_bytes(), first)
+        page.write_text(text.replace("<!-- end of made-up -->", ""))
+        code, _, err = self.command("report", str(self.file), "--page", str(page))
+        self.assertEqual((code, "marks" in err), (1, True))
+
+    def test_measured_and_modelled_do_not_mix(self):
+        text = self.store.path.read_text()
+        self.store.path.write_text(text.replace(",modelled,", ",measured,", 1))
+        code, _, err = self.command("analyse", str(self.file), "--only", "time")
+        self.assertEqual((code, "do not mix" in err), (1, True))
+
+    def test_part_of_a_campaign(self):
+        """Cells without a run: no variation, but what there is."""
+        text = self.store.path.read_text().splitlines(keepends=True)
+        self.store.path.write_text("".join(line for line in text if ",mg,homing," not in line))
+        code, out, _ = self.command("analyse", str(self.file), "--only", "time")
+        self.assertEqual((code, "no analysis of variance" in out), (0, True))
+        self.store.path.write_text(text[0])
+        code, _, err = self.command("analyse", str(self.file), "--only", "time")
+        self.assertEqual((code, "run the campaign first" in err), (1, True))
+
+
+if __name__ == "__main__":
+    unittest.main()
