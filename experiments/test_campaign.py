@@ -130,6 +130,17 @@ class Files(Folder):
         self.assertNotEqual(self.load(TEXT.replace("seed = 7", "seed = 8")).hash, same)
 
 
+    def test_the_guide_s_file_and_the_papers_campaigns(self):
+        root = Path(__file__).resolve().parents[1]
+        text = (root / "docs/guide/experiments.md").read_text().partition("```toml\n")[2].partition("```")[0]
+        found = self.load(text)
+        self.assertEqual((len(found.cells), len(found.analyses)), (3, 1))
+        files = sorted((root / "experiments").glob("*.toml"))
+        self.assertGreater(len(files), 3)
+        for file in files:
+            self.assertGreater(len(design.load(file).cells), 1, file)
+
+
 class Plans(Folder):
     def test_a_block_has_each_cell_once_in_an_order_of_its_own(self):
         found = self.load()
@@ -303,10 +314,21 @@ class Here(Folder):
         for old, new, word in (("threads = 1", "threads = 1000", "threads = 1000"), ("threads = 1", "threads = 1\ncpus = \"node:777\"", "no such node"),
                                ("[limits]", '[limits]\ncounters = "required"', "counters of near and far memory")):
             with self.assertRaisesRegex(ExperimentError, word):
-                (self.folder / "bin/homing").chmod(0o755)
-                (self.folder / "bin/homing").write_text("#!/bin/sh\nexit 1\n")
                 self.go(self.text.replace(old, new))
         self.assertFalse((self.folder / "rows.csv").exists())
+
+    def test_counters(self):
+        """What homing-count writes, near and far or a reason, and nothing at all."""
+        count = self.folder / "experiments" / "homing-count"
+        count.parent.mkdir()
+        text = self.text.replace("[limits]", '[limits]\ncounters = "wanted"').replace("replicates = 3", "replicates = 1")
+        for wrote, near, message in (('{"near": 5, "far": 6}', "5", ""), ('{"reason": "no events"}', "", "no events"), ("", "", "nothing that can be read")):
+            count.write_text(f"#!/bin/sh\necho '{wrote}' > \"$1\"\nshift\nexec \"$@\"\n")
+            count.chmod(0o755)
+            for row in self.go(text):
+                self.assertEqual((row["status"], row["near"], message in row["message"]), ("ok", near, True))
+            self.assertEqual(here.counters_missing(self.places), "" if near else row["message"])
+            (self.folder / "rows.csv").unlink()
 
 
 class Boots(Folder):

@@ -22,30 +22,28 @@ from .settings import HERE
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def with_counters(places: Places, s: dict[str, Any], report: Path, words: list[str]) -> list[str]:
-    """The words in `homing run`, which counts what they start. Stock's library is chosen by the environment there, too."""
-    stock = ["--tbb", "stock", "--stock-library", str(places.library("stock"))] if s["library"] == "stock" else []
-    return [str(places.homing), "run", *stock, f"--report={report}", "--json", "--", *words]
+def with_counters(places: Places, report: Path, words: list[str]) -> list[str]:
+    """The words in homing-count, which counts what they start, whatever library that runs on: from its beginning to its end."""
+    return [str(places.count), str(report), *words]
 
 
 def counters_missing(places: Places) -> str:
     """What keeps the CPU's events from being counted here; empty if nothing does."""
+    if not places.count.is_file():
+        return f"there is no {places.count} (make programs)"
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
         report = Path(scratch) / "report"
-        ended = subprocess.run(with_counters(places, {"library": "homing"}, report, ["/bin/true"]), env=clean_environment(),
-                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        return traffic(report).get("reason") or ("" if report.is_file() else f"homing run: {ended.stderr.strip()[-200:]}")
+        subprocess.run(with_counters(places, report, ["/bin/true"]), env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True)
+        return traffic(report).get("reason", "")
 
 
 def traffic(report: Path) -> dict[str, Any]:
     """`near` and `far`, or a `reason`."""
     try:
         said = json.loads(report.read_text())
-    except (OSError, ValueError):
-        return {"reason": "homing run made no report"}
-    if not said.get("traffic"):
-        return {"reason": said.get("traffic_reason", "the report has no traffic")}
-    return {"near": int(said["traffic"]["near"]), "far": int(said["traffic"]["far"])}
+        return {"reason": str(said["reason"])} if "reason" in said else {"near": int(said["near"]), "far": int(said["far"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"reason": "homing-count wrote nothing that can be read"}
 
 
 def refuse_what_is_missing(design: Design, places: Places) -> None:
@@ -87,7 +85,7 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
         report = Path(scratch) / "report"
         if design.limits["counters"] != "none":
-            words = with_counters(places, s, report, words)
+            words = with_counters(places, report, words)
         status, said, message = finish(words, clean_environment() | own, design.limits["run_s"])
         seen = traffic(report) if design.limits["counters"] != "none" else {}
     found["host_seconds"] = time.monotonic() - begun

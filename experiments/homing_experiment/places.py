@@ -38,6 +38,10 @@ class Places:
     def homing(self) -> Path:
         return self.build / "bin" / "homing"
 
+    @property
+    def count(self) -> Path:
+        return self.build / "experiments" / "homing-count"
+
     def library(self, name: str) -> Path:
         file = (self.build / "lib" / "homing" if name == "homing" else self.stock) / LIBRARY
         if not file.is_file():
