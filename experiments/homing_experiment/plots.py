@@ -118,7 +118,7 @@ def traffic(rows: list[dict[str, str]], levels_of: dict[str, dict[str, Any]], fa
     groups = [list(some) for _, some in itertools.groupby(means, key=lambda key: key[0] if several else "")]
 
     def picture(ink: str) -> Any:
-        figure, all_axes = plt.subplots(1, len(groups), figsize=(max(6.0, 2.3 * len(groups) if several else 0.6 * len(means)), 3.6), squeeze=False)
+        figure, all_axes = plt.subplots(1, len(groups), figsize=(max(6.0, 2.3 * len(groups) if several else 0.6 * len(means)), 3.6), squeeze=False, layout="constrained")
         for axes, group in zip(all_axes[0], groups):
             base = np.zeros(len(group))
             for number, name in enumerate(SERVED):

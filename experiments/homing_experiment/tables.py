@@ -19,6 +19,8 @@ def number(value: float | None) -> str:
 def interval(one: dict[str, Any] | None) -> str:
     if one is None:
         return "-"
+    if one.get("blocks") == 1:
+        return number(one["value"])
     mark = "" if one.get("sure", True) else " ~"
     return f"{number(one['value'])} [{number(one['low'])}, {number(one['high'])}]{mark}"
 
@@ -85,6 +87,9 @@ def notes(found: dict[str, Any]) -> list[str]:
     if found["model"]:
         low, high = found["model"]["replicates"]
         said.append(f"Transform: {found['model']['reason']}.")
+        if high == 1:
+            said.append("One run of each combination: the highest interaction is taken for the errors, so that what factors do only together "
+                        "counts against them.")
         said.append(f"{found['runs']} runs, {low if low == high else f'{low} to {high}'} of each combination; errors: standard deviation "
                     f"{number(found['model']['error_deviation'])}, {found['model']['error_freedom']} degrees of freedom.")
     said += [f"Warning: {remark}." for remark in found["remarks"]]
