@@ -5,6 +5,7 @@
 #include <homing/tasks.hpp>
 
 #include <array>
+#include <string_view>
 
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/await.hpp"
@@ -37,6 +38,27 @@ struct outcome {
 /// goes to another arena before it can take it; then the worker of domain 0 is free.
 class contended {
  public:
+  /// The same, but domain 1's worker stays where it is, and is busy.
+  outcome run_beside_busy() {
+    const auto limit = threads(3);
+    tbb::task_arena arena(3, 1U);
+    arena.execute([&] {
+      homing::task_group group;
+      for (int i = 0; i < 2; ++i) {
+        group.run([&] { hold(holds_[to_index(homing::current_domain())]); });
+      }
+      await("both workers", [&] { return holds_[0].held() && holds_[1].held(); });
+      group.run(homing::on(1U), [&] {
+        result_.ran_in = to_index(homing::current_domain());
+        ran_.store(true, sync::release);
+      });
+      holds_[0].end();
+      await("the task, by the thread that idles", [&] { return ran_.load(sync::acquire); });
+      holds_[1].end();
+      static_cast<void>(group.wait());
+    });
+    return result_;
+  }
   outcome run(bool wait_for_task) {
     const auto limit = threads(3);
     tbb::task_arena arena(3, 1U);
@@ -122,6 +144,30 @@ TEST(mailbox_idle, ours_gives_it_to_the_thread_that_idles) {
   });
   EXPECT_EQ(report.number("bypasses"), 0U);
   EXPECT_EQ(report.number("revokes"), 0U);
+}
+
+TEST(mailbox_idle, figure_9s_gives_it_to_the_thread_that_idles) {
+  const auto report = in_own_process(two_domains("paper"), [] {
+    EXPECT_EQ(homing::scheduler::resource_manager::current().settings().mailbox_idle,
+              homing::scheduler::idle_rule::paper);
+    const outcome seen = contended().run(true);  // nobody is allotted to its home, and nobody searches there
+    EXPECT_TRUE(seen.ran_at_once);
+    EXPECT_EQ(seen.ran_in, 0U);
+    EXPECT_FALSE(seen.by_its_creator);
+  });
+  EXPECT_EQ(report.number("revokes"), 0U);
+}
+
+// All who are allotted to the task's home are there, and none of them searches: figure 9 knows no reason to leave it.
+TEST(mailbox_idle, figure_9s_has_no_patience_with_threads_that_are_busy) {
+  for (const char* const rule : {"paper", "homing"}) {
+    const auto report = in_own_process(two_domains(rule), [] { EXPECT_EQ(contended().run_beside_busy().ran_in, 0U); });
+    if (std::string_view(rule) == "paper") {
+      EXPECT_EQ(report.number("bypasses"), 0U);
+    } else {
+      EXPECT_GE(report.number("bypasses"), 1U) << "ours first looks for what belongs to its own domain";
+    }
+  }
 }
 
 TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {

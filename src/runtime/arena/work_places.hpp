@@ -118,8 +118,8 @@ class work_places {
   /// [A23] Behind a full fence of the caller's: false if whoever holds a slot but this one is looking for work, so that
   /// nobody pushes behind a light fence until it has passed a full one.
   [[nodiscard]] bool may_have_pusher(slot_id but) const noexcept;
-  /// Whether thieves leave tasks to others, however idle they are: those of S10, and of oneTBB's rule for mailboxes.
-  [[nodiscard]] bool thieves_leave_tasks() const noexcept { return stays_ || mailbox_idle_ == idle_rule::tbb; }
+  /// Whether thieves leave tasks to others, however idle they are: those of S10, and of M9's rules for mailboxes.
+  [[nodiscard]] bool thieves_leave_tasks() const noexcept { return stays_ || mailbox_idle_ != idle_rule::homing; }
 
   /// [S15] The thread in the slot is about to rest where it can't take what lies there. True unless it was so before;
   /// then a heavy fence and a call for work left must follow.

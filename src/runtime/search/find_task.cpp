@@ -142,14 +142,27 @@ bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
   return true;
 }
 
+/// Figure 9, word for word: the mailbox's counter is above 0, or threads that are allotted there have not come yet.
+bool is_idle_as_in_figure_9(const thread_state& t, slot_id affinity) noexcept {
+  arena& a = *t.in;
+  const unsigned home = a.home_of(affinity);
+  if (home == t.domain) {  // the mailbox is the thief's own, and it has looked there
+    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.is_set();
+  }
+  const arena_domain& d = a.domain(home);
+  return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
+}
+
 /// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
 /// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
 /// before the one of its own domain behind it.
 bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
   arena& a = *t.in;
-  if (__builtin_expect(a.mailbox_idle() == idle_rule::tbb, false)) {
+  if (__builtin_expect(a.mailbox_idle() != idle_rule::homing, false)) {
     // [M9] Only while its creator is there to take it back.
-    return victim.hold.is_held() && !victim.absent.load(sync::relaxed) && is_idle_as_upstream(t, affinity);
+    return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
+           (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, affinity)
+                                               : is_idle_as_in_figure_9(t, affinity));
   }
   const unsigned home = a.home_of(affinity);
   arena_domain& d = a.domain(home);

@@ -32,7 +32,8 @@ scheduler_settings read_settings() {
           {{"near", steal_policy::near}, {"random", steal_policy::random}, {"domain", steal_policy::domain}},
           steal_policy::near),
       .mailbox_idle = platform::env_choice<idle_rule>(
-          "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}}, idle_rule::homing),
+          "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}, {"paper", idle_rule::paper}},
+          idle_rule::homing),
       .pins_external_threads = platform::env_flag("HOMING_PIN_MASTERS", false),
   };
 }
