@@ -28,7 +28,7 @@ def frame_of(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any
         if any(levels[name] not in some for name, some in analysis["only"].items()) or row[response] == "":
             continue
         found.append({name: levels[name] for name in analysis["factors"]} | {
-            "block": int(row["block"]), "place": int(row["place"]), "y": float(row[response]), "kind": row["kind"], "parts": row["parts"]})
+            "block": int(row["block"]), "place": int(row["place"]), "y": float(row[response]), "kind": row["kind"], "cell": row["cell"], "parts": row["parts"]})
     if not found:
         raise ExperimentError(f"analysis '{analysis['name']}': no row has a {response}", "run the campaign first; "
                               "`homing experiment status` says how far it is")
@@ -48,7 +48,7 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
         "kind": frame["kind"].iloc[0], "kind_words": KIND_WORDS[frame["kind"].iloc[0]], "factors": factors, "confidence": confidence,
         "runs": len(frame), "cells": _cells(design, frame, analysis), "against": _against(design, frame, analysis),
         "baseline": analysis["baseline"], "remarks": []}
-    if frame["parts"].nunique() > len(frame[factors].drop_duplicates()):
+    if (frame.groupby("cell")["parts"].nunique() > 1).any():
         found["remarks"].append("the rows come from several builds: some cell's runs were made with different libraries or programs")
     try:
         _model(frame, analysis, found)

@@ -119,4 +119,4 @@ def status(design: Design, store: rows.Rows) -> dict[str, Any]:
             "failed": [{"run": row["run"], "status": row["status"], "message": row["message"], "command": row["command"]} for row in bad],
             "seconds_a_run": sum(seconds) / len(seconds) if seconds else None,
             "seconds_left": left * sum(seconds) / len(seconds) if seconds else None,
-            "builds": len({row["parts"] for row in stood}), "commits": sorted({row["commit"] for row in stood})}
+            "builds": rows.builds(stood), "commits": sorted({row["commit"] for row in stood})}

@@ -11,6 +11,7 @@ from .design import Design
 from .errors import ExperimentError
 from .places import ROOT
 from .responses import SERVED
+from .rows import builds
 
 KINDS = {"modelled": "**Modelled, not measured**: times and lines are those of the [lab](../guide/lab.md)'s model.",
          "measured": "Measured.", "virtual": "On a made-up machine: times say nothing about such a machine."}
@@ -49,7 +50,7 @@ def facts(design: Design, rows: list[dict[str, str]], failed: int) -> list[str]:
             f"| after | {design.source or '-'} |", f"| machine | {several('machine')}; {several('threads')} threads |",
             f"| runs | {len(rows)} of {len(design.cells) * design.replicates}: {len(design.cells)} combinations, "
             f"{design.replicates} blocks in random order, seed {design.seed}" + (f"; {failed} failed" if failed else "") + " |",
-            f"| commit | {several('commit')} (`+`: with changes); design {design.hash}; {len({row['parts'] for row in rows})} sets of binaries |",
+            f"| commit | {several('commit')} (`+`: with changes); design {design.hash}; {builds(rows)} build{'s' if builds(rows) > 1 else ''} of each program |",
             f"| host | {several('host')}; load average {min(loads, default=0):.1f} to {max(loads, default=0):.1f} |",
             f"| when | {min(row['started'] for row in rows)} to {max(row['started'] for row in rows)} |", ""]
 

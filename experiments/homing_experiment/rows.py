@@ -116,6 +116,14 @@ def done(rows: list[dict[str, str]], retry: bool = False) -> set[str]:
     return {row["run"] for row in rows if row["status"] == "ok" or not retry}
 
 
+def builds(rows: list[dict[str, str]]) -> int:
+    """By how many builds the runs of one cell were made, at most: programs and libraries differ between cells by design."""
+    parts: dict[str, set[str]] = {}
+    for row in rows:
+        parts.setdefault(row["cell"], set()).add(row["parts"])
+    return max((len(some) for some in parts.values()), default=0)
+
+
 def good(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """One row a run: the last that ended well."""
     found = {row["run"]: row for row in rows if row["status"] == "ok"}

@@ -66,10 +66,11 @@ def _effect(one: dict[str, Any], multiplied: bool) -> list[str]:
 
 def _cells(found: dict[str, Any], percent: str) -> Table:
     relative = bool(found["baseline"])
+    speed = relative and (found["response"].endswith("_ms") or found["response"] == "rate")
     base = ", ".join(f"{name} {level}" for name, level in found["baseline"].items())
-    head = [*found["factors"], "runs", f"median [{percent}]", "least", "most", *([f"relative to {base}", "speed-up"] if relative else [])]
+    head = [*found["factors"], "runs", f"median [{percent}]", "least", "most", *([f"relative to {base}"] if relative else []), *(["speed-up"] if speed else [])]
     rows = [[*map(str, cell["levels"]), str(cell["runs"]), interval(cell["median"]), number(cell["least"]), number(cell["most"]),
-             *([interval(cell["relative"]), interval(cell["speed_up"])] if relative else [])] for cell in found["cells"]]
+             *([interval(cell["relative"])] if relative else []), *([interval(cell["speed_up"])] if speed else [])] for cell in found["cells"]]
     return (f"{found['what'][0].upper()}{found['what'][1:]}: {found['kind_words']}", head, rows)
 
 

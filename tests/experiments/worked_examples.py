@@ -302,6 +302,15 @@ class Whole(unittest.TestCase):
         code, _, err = self.command("analyse", str(self.file), "--only", "time")
         self.assertEqual((code, "do not mix" in err), (1, True))
 
+    def test_builds(self):
+        """Programs differ between cells; only within one do their sums tell of another build."""
+        found = rows.good(self.store.load())
+        self.assertEqual(rows.builds(found), 1)
+        self.assertFalse(any("builds" in remark for remark in analyse.analyse(self.design, found, self.design.analyses[0])["remarks"]))
+        found[0] = found[0] | {"parts": "y"}
+        self.assertEqual(rows.builds(found), 2)
+        self.assertTrue(any("builds" in remark for remark in analyse.analyse(self.design, found, self.design.analyses[0])["remarks"]))
+
     def test_part_of_a_campaign(self):
         """Cells without a run: no variation, but what there is."""
         text = self.store.path.read_text().splitlines(keepends=True)
