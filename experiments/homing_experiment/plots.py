@@ -53,9 +53,9 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
     """Medians with their bootstrap intervals: groups by the first factor, bars by the others."""
     key, label = _shown(found)
     several = len(found["factors"]) > 1
-    groups = list(dict.fromkeys(str(cell["levels"][0]) for cell in found["cells"])) if several else [""]
-    series = list(dict.fromkeys(", ".join(map(str, cell["levels"][1 if several else 0:])) for cell in found["cells"]))
-    values = {(str(cell["levels"][0]) if several else "", ", ".join(map(str, cell["levels"][1 if several else 0:]))): cell[key] for cell in found["cells"]}
+    groups = list(dict.fromkeys(str(cell["levels"][0]) for cell in found["cells"]))
+    series = list(dict.fromkeys(", ".join(map(str, cell["levels"][1:])) for cell in found["cells"]))
+    values = {(str(cell["levels"][0]), ", ".join(map(str, cell["levels"][1:]))): cell[key] for cell in found["cells"]}
 
     def picture(ink: str) -> Any:
         figure, axes = plt.subplots(figsize=(max(6.0, 0.5 + 0.28 * len(groups) * (len(series) + 1)), 3.4))
@@ -69,11 +69,12 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
                 axes.bar(at, one["value"], width * 0.92, color=SERIES[number % len(SERIES)], hatch=HATCHES[number % len(HATCHES)],
                          label=name if place == 0 or (groups[0], name) not in values else None)
                 axes.errorbar(at, one["value"], [[max(0, one["value"] - one["low"])], [max(0, one["high"] - one["value"])]], color=ink, linewidth=1, capsize=2)
-        axes.set_xticks(range(len(groups)), groups)
+        axes.set_xticks(range(len(groups)), groups, **({} if several else {"rotation": 30, "ha": "right"}))
         axes.set_ylabel(label)
         axes.set_title(f"{found['title']} ({found['kind']})", loc="left")
-        handles = dict(zip(*reversed(axes.get_legend_handles_labels())))
-        axes.legend(handles.values(), handles.keys(), ncols=min(4, len(handles)), loc="upper center", bbox_to_anchor=(0.5, -0.1), fontsize=8)
+        handles = dict(zip(*reversed(axes.get_legend_handles_labels()))) if several else {}
+        if handles:
+            axes.legend(handles.values(), handles.keys(), ncols=min(4, len(handles)), loc="upper center", bbox_to_anchor=(0.5, -0.1), fontsize=8)
         if key == "relative":
             axes.axhline(1, color=ink, linewidth=0.8, linestyle=":")
         return figure
@@ -128,7 +129,7 @@ def traffic(rows: list[dict[str, str]], levels_of: dict[str, dict[str, Any]], fa
             axes.set_xticks(range(len(group)), [", ".join(key[1:] if several else key) for key in group], rotation=60, ha="right", fontsize=7)
             axes.set_title(group[0][0] if several else title, loc="left")
         all_axes[0][0].set_ylabel("thousand lines")
-        all_axes[0][0].legend(*all_axes[0][0].get_legend_handles_labels(), ncols=4, loc="lower left", bbox_to_anchor=(0, 1.1), fontsize=8)
+        figure.legend(*all_axes[0][0].get_legend_handles_labels(), ncols=4, loc="outside upper left", fontsize=8)
         return figure
 
     return picture
