@@ -29,6 +29,11 @@ enum class company : bool { none, perhaps };
 /// thread at a time.
 void prepare_asymmetric_fences(company others = company::perhaps) noexcept;
 
+/// Whether light_fence() is a compiler barrier. acquire: as in light_fence(). [S11] [S17]
+[[nodiscard]] inline bool fences_are_asymmetric() noexcept {
+  return detail::fences.load(acquire) == fence_kind::asymmetric;
+}
+
 /// The frequent side. A compiler barrier, or a full fence where membarrier is not available.
 inline void light_fence() noexcept {
   asm volatile("" ::: "memory");  // before the look, too: a store after it is one of the new kind [S11]

@@ -26,6 +26,9 @@ class spin_lock {
     return !held_.load(relaxed) && !held_.exchange(true, acquire);
   }
 
+  /// Whether somebody holds it. acquire: if nobody does, what its last holder wrote.
+  [[nodiscard]] bool is_held() const noexcept { return held_.load(acquire); }
+
   // release: publishes the critical section to the next acquire in try_lock().
   void unlock() noexcept { held_.store(false, release); }
 

@@ -12,6 +12,7 @@
 #include "runtime/process/implicit_arena.hpp"
 #include "runtime/thread/thread_domain.hpp"
 #include "runtime/workers/resource_manager.hpp"
+#include "tbb/fork_calls.hpp"
 
 namespace {
 
@@ -87,6 +88,8 @@ void place_filter(void* filter, homing::detail::item_home home, const void* plac
   tbb::detail::r1::pipeline::place(*static_cast<tbb::detail::d1::base_filter*>(filter), home, placed);
 }
 
+homing::detail::fork_lane* open_lane() { return &lane_of_this_thread(); }
+
 lessee asking_thread() {
   const thread_state& t = this_thread();  // made here if need be: current_domain() would not tell
   return {current_domain(), t.kind == thread_kind::worker};
@@ -144,6 +147,7 @@ extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_do
                                                 .renew_lease = &renew_lease,
                                                 .end_lease = &end_lease,
                                                 .state_of_lease = &state_of_lease,
-                                                .initialize_with = &initialize_with};
+                                                .initialize_with = &initialize_with,
+                                                .open_lane = &open_lane};
   return &table;
 }

@@ -40,6 +40,8 @@ MODELS = {
     "src/sync/wait_set.cpp": "wait_set",
     "src/memory/small_object_pool.cpp": "object_pool",
     "src/runtime/task/task_proxy.hpp": "object_pool",
+    "src/runtime/task/lane.hpp": "fork_lane",
+    "include/homing/detail/fork_lane.hpp": "fork_lane",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/runtime/arena/slot_hold.hpp": "slots",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",

@@ -12,6 +12,8 @@
 
 namespace homing::detail {
 
+struct fork_lane;
+
 /// Out of which threads a lease is granted: all that there are, or those that no arena uses.
 enum class lease_source : std::uint32_t { any, idle };
 /// `none`: ended, or made before a fork. `crowded`: some worker of an arena is yet to leave.
@@ -56,6 +58,8 @@ struct tasks_door {
   /// As d1::task_arena::initialize(), for an arena whose threads steal by that homing::steal_policy. Errors: as
   /// initialize().
   void (*initialize_with)(void* arena, std::uint32_t steal);
+  /// The calling thread's forks, for as long as it lives. Errors: std::bad_alloc.
+  fork_lane* (*open_lane)();
 };
 
 /// What every library that has the door offers; what came later is asked for by a function of its own.
@@ -83,6 +87,13 @@ using tasks_door_opener = const tasks_door* (*)();
 /// The door if it knows steal policies, null otherwise.
 [[nodiscard]] inline const tasks_door* policy_door() {
   constexpr std::size_t needed_bytes = offsetof(tasks_door, initialize_with) + sizeof(tasks_door::initialize_with);
+  const tasks_door* const table = door();
+  return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
+}
+
+/// The door if it has lanes, null otherwise.
+[[nodiscard]] inline const tasks_door* fork_door() {
+  constexpr std::size_t needed_bytes = offsetof(tasks_door, open_lane) + sizeof(tasks_door::open_lane);
   const tasks_door* const table = door();
   return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
 }

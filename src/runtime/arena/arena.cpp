@@ -224,6 +224,7 @@ bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
   // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at `busy`.
   const bool was_mandatory = account_.mandatory.exchange(false, sync::seq_cst);
   account_.busy.store(false, sync::seq_cst);
+  ask_for_forks();
   if (who == pushers::gone) {
     return true;
   }

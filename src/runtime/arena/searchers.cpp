@@ -42,6 +42,7 @@ void searchers::hand_over(const thread_state& t) noexcept {
   const unsigned domain = t.domain;
   const bool stay = places_.thieves_stay();
   const unsigned by = stay ? domain : work_places::anybody;
+  places_.ask_for_forks();
   if (!places_.has_work(no_isolation, by)) {
     if (places_.may_have_pusher(t.slot_number)) {  // [A23] else the full fence behind the count is enough
       see_all_pushes();
@@ -79,6 +80,9 @@ void searchers::see_all_pushes() noexcept {
   fence_duty duty = fence_duty_.load(sync::seq_cst);
   if (duty == fence_duty::pushers) {
     if (since < look_pace_.rare_ns) {
+      if (places_.has_lanes()) {
+        sync::heavy_fence();  // [F6] who forks passes a light one
+      }
       sync::full_fence_after_exchange();  // leaving the count, before the look; partner: a pusher's full fence
       return;
     }

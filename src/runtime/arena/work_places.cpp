@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/thread/dispatcher.hpp"
+
 namespace homing::scheduler {
 namespace {
 
@@ -108,8 +110,33 @@ bool work_places::may_have_pusher(slot_id but) const noexcept {
   return false;
 }
 
+void work_places::ask_for_forks() noexcept {
+  for (unsigned i = 0; has_lanes() && i < slot_count_; ++i) {
+    if (lane* const forks = slots_[i].forks.load(sync::acquire)) {
+      forks->ask();
+    }
+  }
+}
+
+bool work_places::has_fork(isolation_tag isolation, const arena_slot& slot) noexcept {
+  lane* const forks = slot.forks.load(sync::acquire);
+  // Without heavy fences nobody but its thread takes what is private there.
+  if (forks == nullptr || !forks->has_private() || !sync::fences_are_asymmetric()) {
+    return false;
+  }
+  if (isolation == no_isolation) {
+    return true;
+  }
+  bool fits = false;
+  static_cast<void>(forks->take([&](const fork_branch&) {
+    fits = forks->owner().running->isolation == isolation;
+    return false;
+  }));
+  return fits;
+}
+
 bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
-  return slot.tasks.has([&](std::uint64_t tag) {
+  return has_fork(isolation, slot) || slot.tasks.has([&](std::uint64_t tag) {
     const slot_id affinity = tag_affinity(tag);
     if (affinity != no_slot && by_domain != anybody) {
       // A thread of its home domain looks for work and will find it: not ours.

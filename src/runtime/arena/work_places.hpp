@@ -32,6 +32,7 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
   dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
   sync::atomic<bool> absent{false};            ///< its thread rests where it can't take what lies here [S15]
+  sync::atomic<lane*> forks{nullptr};          ///< of the thread in it, if its stay here is the innermost
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) search_flag searching;  ///< its thread looks for work
   sync::atomic<std::int64_t> search_began_ns{0};          ///< when that began last; a hint for those who steal from it
@@ -118,6 +119,18 @@ class work_places {
   /// [A23] Behind a full fence of the caller's: false if whoever holds a slot but this one is looking for work, so that
   /// nobody pushes behind a light fence until it has passed a full one.
   [[nodiscard]] bool may_have_pusher(slot_id but) const noexcept;
+  /// [F6] The next fork of each thread in here must call the library: before somebody stops looking for work.
+  void ask_for_forks() noexcept;
+  /// Whether some thread in here has ever forked: its pushes pass no fence but the lane's.
+  [[nodiscard]] bool has_lanes() const noexcept { return has_lanes_.load(sync::relaxed); }
+  /// The innermost stay of a thread with a lane begins or ends (null) in the slot.
+  void set_lane(arena_slot& slot, lane* forks) noexcept {
+    if (forks != nullptr && !has_lanes()) {
+      has_lanes_.store(true, sync::relaxed);
+    }
+    slot.forks.store(forks, sync::release);  // a whole lane, to thieves' acquire
+  }
+
   /// Whether thieves leave tasks to others, however idle they are: those of S10, and of M9's rules for mailboxes.
   [[nodiscard]] bool thieves_leave_tasks() const noexcept { return stays_ || mailbox_idle_ != idle_rule::homing; }
 
@@ -143,6 +156,7 @@ class work_places {
  private:
   [[nodiscard]] bool has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept;
   [[nodiscard]] bool has_mail(unsigned domain, const search_scope& scope) const noexcept;
+  [[nodiscard]] static bool has_fork(isolation_tag isolation, const arena_slot& slot) noexcept;
   [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
 
   const steal_policy steal_;
@@ -150,6 +164,7 @@ class work_places {
   const bool stays_;
   const unsigned domain_count_;
   unsigned slot_count_ = 0;
+  sync::atomic<bool> has_lanes_{false};
   std::unique_ptr<arena_slot[]> slots_;
   std::unique_ptr<arena_domain[]> domains_;
 };

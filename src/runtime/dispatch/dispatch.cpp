@@ -5,6 +5,7 @@
 #include "platform/fp_settings.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch_loop.hpp"
+#include "runtime/dispatch/forks.hpp"
 #include "runtime/dispatch/observed_run.hpp"
 #include "runtime/search/search.hpp"
 #include "runtime/search/waiters.hpp"
@@ -204,7 +205,7 @@ bool may_go_on(const thread_state& t) noexcept {
   return (!d.critical_allowed || t.in->critical.empty()) && d.loop.keeps_going(d.loop.waiter, t);
 }
 
-void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
+void run_until_empty(thread_state& t, task* first, wait_context& wait) {
   if (!t.domain_is_fixed && t.running->outermost) {
     // An application thread's: here, where it may spread its work.
     t.move_to_domain(domain_of_this_thread(t.in->settings()), t.in->domain_count());
@@ -216,8 +217,13 @@ void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_c
       task_access::set_isolation(*first, t.running->isolation);
       task_access::set_address(*first, {t.slot_number, no_slot, t.domain});
     }
+    const forks_left_aside aside(t);
     dispatch(*t.running, first, waiter, search_mark::none);
   }
+}
+
+void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
+  run_until_empty(t, first, wait);
   if (__builtin_expect(context_access::has_exception(ctx), false)) {
     context_access::rethrow(ctx);
   }
@@ -254,6 +260,7 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
 }
 
 void work_until_empty(thread_state& t, arena& a) {
+  const forks_left_aside aside(t);
   if (t.in == &a) {
     empty_waiter waiter;
     dispatch(*t.running, nullptr, waiter, search_mark::none);

@@ -5,18 +5,11 @@
 
 #include "runtime/arena/arena.hpp"
 #include "runtime/arena/arena_access.hpp"
+#include "runtime/dispatch/bind_context.hpp"
 #include "runtime/thread/dispatcher.hpp"
 #include "runtime/thread/thread_state.hpp"
 
 namespace homing::scheduler {
-
-/// Binds the context to the calling thread's current one, unless it is bound or isolated already.
-inline void bind_context(thread_state& t, task_group_context& ctx) noexcept {
-  if (!context_access::is_bound_or_isolated(ctx)) {
-    const dispatcher& d = *t.running;
-    context_access::bind(ctx, d.outermost ? nullptr : d.ed.context, t.in->default_context(), *t.contexts);
-  }
-}
 
 /// Makes the task ready in the calling thread's arena; with an affinity that is an address, in its mailbox too.
 void spawn(thread_state& t, task& work, task_group_context& ctx);
@@ -25,6 +18,9 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
 /// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching).
 /// Spawns it where a queue would be of no use: in an isolated region.
 void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
+
+/// Waits until the wait context is empty, and runs whatever is there meanwhile, or `first` (may be null) before that.
+void run_until_empty(thread_state& t, task* first, wait_context& wait);
 
 /// Whether a task that has done its work may go on with more of the same kind, as if it had been taken anew: the loop
 /// that runs it has not what it waits for, and no urgent task is there. To be asked by a running task.

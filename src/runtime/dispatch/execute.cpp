@@ -5,6 +5,7 @@
 #include "platform/fp_settings.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch.hpp"
+#include "runtime/dispatch/forks.hpp"
 #include "runtime/stack/stay.hpp"
 #include "runtime/thread/wait_table.hpp"
 
@@ -112,6 +113,7 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
 }  // namespace
 
 void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
+  const forks_left_aside aside(t);
   if (t.in == &a) {
     dispatcher& d = *t.running;
     const dispatcher_frame frame(d);
@@ -139,6 +141,7 @@ void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base&
 }
 
 void isolate(thread_state& t, tbb::detail::d1::delegate_base& body, isolation_tag tag) {
+  const forks_left_aside aside(t);
   dispatcher& d = *t.running;
   struct guard {
     dispatcher& d;

@@ -2,6 +2,7 @@
 
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch_loop.hpp"
+#include "runtime/dispatch/forks.hpp"
 #include "runtime/settings/control.hpp"
 #include "runtime/stack/coroutine.hpp"
 #include "runtime/stack/stack_switching.hpp"
@@ -41,6 +42,7 @@ namespace {
 }  // namespace
 
 void suspend(thread_state& t, suspend_callback callback, void* argument) {
+  const forks_left_aside aside(t);
   suspend_point& from = point_of(*t.running);
   arena& a = *t.in;
   suspend_point* to = nullptr;

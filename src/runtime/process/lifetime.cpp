@@ -39,6 +39,9 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
     bool is_here = forker.in == this && forker.slot == &s;
     for_each_outer_stay(forker, [&](const arena&, const arena_slot& held, thread_kind) { is_here |= &held == &s; });
     s.absent.store(!is_here, sync::relaxed);
+    if (!is_here) {
+      s.forks.store(nullptr, sync::relaxed);  // what lies there is its thread's, which is not here, and no task's
+    }
   }
   searchers_.forget_after_fork();
   account_.workers.store(works ? 1 : 0, sync::relaxed);
@@ -88,6 +91,9 @@ void before_fork() {
   }
   if (const thread_state* t = this_thread_or_null) {
     for_each_arena_of(*t, [](arena& a) { a.lock_for_fork(); });
+    if (t->forks != nullptr) {
+      t->forks->lock_for_fork();
+    }
   }
   lock_records_for_fork();
   lock_contexts_for_fork();
@@ -101,6 +107,9 @@ void after_fork_in_parent() {
   unlock_contexts_after_fork();
   unlock_records_after_fork();
   if (const thread_state* t = this_thread_or_null) {
+    if (t->forks != nullptr) {
+      t->forks->unlock_after_fork();
+    }
     for_each_arena_of(*t, [](arena& a) { a.unlock_after_fork(); });
   }
   resource_manager* const manager = locked_manager;  // another thread may fork as soon as creation is free
@@ -122,6 +131,10 @@ void after_fork_in_child() {
   keep_only_this_record_after_fork();
   observer_list::begin_anew_after_fork();
   if (t != nullptr) {
+    if (t->forks != nullptr) {
+      t->forks->ask();  // its arena may be another at its next fork
+      t->forks->unlock_after_fork();
+    }
     for_each_arena_of(*t, [t](arena& a) {
       a.forget_all_but(*t);
       a.unlock_after_fork();

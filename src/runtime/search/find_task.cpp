@@ -3,6 +3,7 @@
 #include <new>
 
 #include "platform/clock.hpp"
+#include "runtime/task/fork_task.hpp"
 #include "runtime/thread/dispatcher.hpp"
 
 namespace homing::scheduler {
@@ -180,8 +181,49 @@ struct stolen_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
+/// The victim's oldest private fork as a task: asked for, and taken only if an ask stands that nobody has answered.
+task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
+  lane* const forks = slot.forks.load(sync::acquire);
+  if (forks == nullptr ||
+      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private())) {
+    return nullptr;
+  }
+  if (how.on_forks == insistence::asks || !forks->is_asked() || !sync::fences_are_asymmetric()) {
+    forks->ask();
+    return nullptr;
+  }
+  void* room = nullptr;
+  try {
+    room = t.pool->allocate(sizeof(fork_task));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  task* taken = nullptr;
+  static_cast<void>(forks->take([&](fork_branch& b) {
+    const thread_state& owner = forks->owner();
+    if (owner.in != t.in || !how.scope.fits(owner.running->isolation)) {
+      return false;
+    }
+    taken = new (room) fork_task(b, *t.pool);
+    task_access::set_context(*taken, owner.running->ed.context);
+    task_access::set_isolation(*taken, owner.running->isolation);
+    task_access::set_address(*taken, {owner.slot_number, no_slot, owner.domain});
+    return true;
+  }));
+  if (taken == nullptr) {
+    t.pool->deallocate_local(room, sizeof(fork_task));
+  }
+  return taken;
+}
+
 stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how) {
   arena_slot& slot = t.in->slot(victim);
+  if (slot.forks.load(sync::relaxed) != nullptr) {
+    if (task* const found = steal_fork(t, slot, how)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
+      return {found, static_cast<slot_id>(victim)};
+    }
+  }
   if (how.steals_from == victims::with_several_tasks && slot.tasks.has_at_most_one()) {
     return {};
   }

@@ -21,11 +21,15 @@ struct found_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
+/// What a thief does about forks that are private: asks for one, or, where nobody has answered, takes it.
+enum class insistence : bool { asks, takes };
+
 /// How far one round of a search goes.
 struct search_round {
   search_scope scope;                  ///< what the thread may take
   victims steals_from = victims::any;  ///< of those whom it may steal from
   patience with_mail = patience::none;
+  insistence on_forks = insistence::asks;
 };
 
 /// A critical task that the thread may take.

@@ -39,7 +39,8 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
     d.critical_allowed = false;
     return urgent;
   }
-  return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left()});
+  return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left(),
+                       pace.has_paused() ? insistence::takes : insistence::asks});
 }
 
 /// [A22] Whether the thread need not look any longer: an arena waits for a worker, and nobody brings work to this one.

@@ -47,6 +47,8 @@ class search_pace {
     return true;
   }
   [[nodiscard]] patience left() const noexcept { return rounds_ < patient_rounds ? patience::some : patience::none; }
+  /// The rounds of pauses are over, some microseconds.
+  [[nodiscard]] bool has_paused() const noexcept { return rounds_ > pause_rounds; }
   /// After pause(): the last look left nothing to others.
   [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
   void reset() noexcept { rounds_ = 0; }

@@ -49,6 +49,7 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
   arena& a = *t.in;
   sleeper me(t, scope);
   a.asleep().add(me);  // [S1] announced ...
+  a.ask_for_forks();
   if (scope.is_counted()) {
     a.search().stop_to_sleep(t, scope);
   }

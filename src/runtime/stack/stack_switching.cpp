@@ -24,6 +24,7 @@ void leave_waiting(suspend_point& left, const wait_context* wait, const search_s
   left.waiting.stack = &left;
   a.asleep().add(left.napping);
   waiting_threads.add(left.waiting);
+  a.ask_for_forks();
   sync::heavy_fence();  // [S1] listed before the last look
   const bool over = !arena_access::is_waited_for(*wait);
   const bool has_task = a.has_task(scope, home);  // stacks are taken by threads, never by a stack [U8]

@@ -4,6 +4,24 @@
 #include "runtime/task/context.hpp"
 
 namespace homing::scheduler {
+namespace {
+
+/// [F9] A thread's private forks are those of its innermost stay: it has none when that changes. Either slot may be
+/// null.
+void move_lane(const thread_state& t, arena_slot* from, arena_slot* to, arena& into) noexcept {
+  if (__builtin_expect(t.forks == nullptr, true)) {
+    return;
+  }
+  if (from != nullptr) {
+    from->forks.store(nullptr, sync::relaxed);
+  }
+  if (to != nullptr) {
+    into.set_lane(*to, t.forks);
+  }
+  t.forks->ask();  // nobody there has looked at it
+}
+
+}  // namespace
 
 attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind comes_as) noexcept
     : outer_running_(t.running),
@@ -17,6 +35,7 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
     outer_base_ = a.slot(number).base;
   }
   t.stay = this;
+  move_lane(t, t.slot, &a.slot(number), a);
   base_.thread = &t;
   // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
   base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
@@ -47,6 +66,7 @@ slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
 attachment::~attachment() {
   thread_state& t = *base_.thread;
   drop_suspend_point(base_);
+  move_lane(t, t.slot, outer_slot_, outer_arena_ != nullptr ? *outer_arena_ : *t.in);
   if (outer_base_ != nullptr) {
     t.slot->base = outer_base_;
   } else {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/settings/control.hpp"
+#include "runtime/task/lane.hpp"
 
 namespace {
 
@@ -195,6 +196,7 @@ bool task_group_context_impl::cancel(context& ctx) noexcept {
   if (ctx.my_may_have_children.load(sync::seq_cst) == context::may_have_children) {
     propagate(ctx);
   }
+  homing::scheduler::ask_all_lanes();  // [F5] after all marks
   return true;
 }
 

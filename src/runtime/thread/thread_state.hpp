@@ -14,6 +14,7 @@
 #include "observe/trace.hpp"
 #include "runtime/settings/steal_policy.hpp"
 #include "runtime/task/context.hpp"
+#include "runtime/task/lane.hpp"
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
 #include "runtime/thread/steal_backoff.hpp"
@@ -64,6 +65,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
       false;  ///< a worker's, a pinned external thread's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
+  lane* forks = nullptr;                              ///< made at its first fork, kept with the record
   thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
   std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
   std::uint64_t random = 0;    ///< state of the choice among equals

@@ -188,6 +188,9 @@ void resource_manager::look_again_at_trimmed() noexcept {
   if (newly_trimmed_.empty()) {
     return;
   }
+  for (arena* a : newly_trimmed_) {
+    a->ask_for_forks();
+  }
   // [A11] The smaller shares are out before this look; partner: a push, then the look at the share. [A23]
   sync::full_fence();
   if (std::any_of(newly_trimmed_.begin(), newly_trimmed_.end(),

@@ -263,6 +263,7 @@ arena* resource_manager::next_assignment(worker& w) {
       return a;
     }
     announce_idle(w);
+    ask_all_lanes();
     sync::heavy_fence();
     arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
     if (found != nullptr || stopping_.load(sync::seq_cst)) {

@@ -21,6 +21,7 @@ constexpr choice choices[] = {
     {feature_enqueue, 2, enqueue_construct},   {feature_isolate, 2, isolate_construct},
     {feature_cancel, 2, cut_construct},        {feature_throw, 2, cut_construct},
     {feature_observer, 1, observer_construct}, {feature_control, 1, control_construct},
+    {feature_fork, 5, fork_construct},
 };
 
 /// Cuts a random enclosing scope short.

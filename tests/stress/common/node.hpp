@@ -33,7 +33,8 @@ enum feature : unsigned {
   feature_observer = 1u << 11,
   feature_control = 1u << 12,
   feature_critical = 1u << 13,  // graph nodes with a priority, whose tasks are critical
-  feature_all = (1u << 14) - 1,
+  feature_fork = 1u << 14,      // homing::fork_join() and for_children()
+  feature_all = (1u << 15) - 1,
 };
 
 /// What all constructs of one round share. Owned by the round, outlives its constructs.
@@ -149,5 +150,6 @@ void isolate_construct(const node& n);
 void cut_construct(const node& n);
 void observer_construct(const node& n);
 void control_construct(const node& n);
+void fork_construct(const node& n);
 
 }  // namespace stress

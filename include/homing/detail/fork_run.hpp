@@ -1,0 +1,153 @@
+/// How the branches of a fork run: on the calling thread's lane, by address, or on another libtbb.so.12 than ours.
+///
+/// Threads:  the calling thread; what it forks may run on others.
+/// Errors:   the first exception of a branch, once all that have begun have ended.
+/// Protocol: docs/protocols/fork_lane.md.
+#pragma once
+
+#include <homing/detail/fork_parts.hpp>
+
+#include <oneapi/tbb/parallel_invoke.h>
+
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace homing::detail {
+
+template <class... F>
+inline constexpr bool all_are_void = (!branch<F>::has_value && ...);
+
+/// Values by branch, in order; void if no branch has one.
+template <class... F>
+using fork_results = std::conditional_t<all_are_void<F...>, void, std::tuple<typename branch<F>::result...>>;
+
+/// Collects what became of branches that nobody will see: values are dropped, and the first exception is kept.
+class ending {
+ public:
+  explicit ending(caught_exception&& first = {}) noexcept : first_(std::move(first)) {}
+  template <class Branch>
+  void add(Branch& b) noexcept {
+    if (b.end == fork_branch::fate::done) b.discard();
+    if (b.end == fork_branch::fate::threw) first_.keep_first(b.take_error());
+  }
+  void rethrow_if_any() {
+    if (first_.what != nullptr) std::rethrow_exception(std::move(first_.what));
+  }
+
+ private:
+  caught_exception first_;
+};
+
+/// The branches of a fork that lie in its caller's lane, the last one oldest.
+template <class... G>
+using lane_branches = std::tuple<branch<G>...>;
+
+/// The join of a branch that is not simply the owner's.
+template <class Branch>
+[[gnu::noinline, gnu::cold]] typename Branch::result join_slowly(fork_lane& lane, std::size_t at, Branch& b) {
+  if (lane.calls->join(lane, at, b)) return b.run_here();
+  if (b.end == fork_branch::fate::threw) b.throw_copy();
+  return b.take_or_nothing();
+}
+
+template <class Branch>
+[[gnu::always_inline]] inline typename Branch::result join_branch(fork_lane& lane, std::size_t at, Branch& b) {
+  if (__builtin_expect(!lane.try_pop(b, at), false)) return join_slowly(lane, at, b);
+  if constexpr (!Branch::has_value) {
+    if (__builtin_expect(lane.is_asked(), false) && lane.calls->is_cancelled()) return {};
+  }
+  return b.run_here();
+}
+
+/// As calls->join(), of a branch whose result nobody will see.
+inline bool join_unwanted(fork_lane& lane, std::size_t at, fork_branch& b) noexcept {
+  if (b.run.load(std::memory_order_relaxed) == nullptr) set_unwanted(b);
+  return lane.calls->join(lane, at, b);
+}
+
+/// The end of a fork whose branches shall not run, or of whose first `joined` branches the last has thrown, or the
+/// first of all: the others end, and the first exception is thrown. Not from within a catch clause: the wait may move
+/// the stack to another thread, and what C++ knows of a caught exception is a thread's.
+template <class... G, std::size_t... I>
+[[gnu::noinline, gnu::cold]] void end_branches(fork_lane& lane, lane_branches<G...>& all,
+                                               const std::array<std::size_t, sizeof...(G)> at, std::size_t joined,
+                                               caught_exception first, std::index_sequence<I...>) {
+  ending e(std::move(first));
+  const auto end_one = [&](std::size_t i, auto& b) {
+    const bool is_ours = i >= joined && (lane.try_pop(b, at[i]) || join_unwanted(lane, at[i], b));
+    if (i < joined ? b.has_thrown_elsewhere() : !is_ours) e.add(b);
+  };
+  (end_one(I, std::get<I>(all)), ...);
+  e.rethrow_if_any();
+}
+
+/// `f` here, the others here or on other threads.
+template <class F, class... G, std::size_t... I>
+[[gnu::always_inline]] inline auto fork_on_lane(fork_lane& lane, std::index_sequence<I...> order, F& f, G&&... g)
+    -> fork_results<F&, G...> {
+  constexpr std::size_t count = sizeof...(G);
+  lane_branches<G...> all(std::forward<G>(g)...);
+  std::array<std::size_t, count> at;
+  bool goes_on = true;
+  const auto push = [&](auto which) __attribute__((always_inline)) {
+    constexpr std::size_t i = count - 1 - decltype(which)::value;
+    if (__builtin_expect(!lane.push(std::get<i>(all), at[i]), false)) goes_on = lane.calls->pushed(lane);
+  };
+  (push(std::integral_constant<std::size_t, I>()), ...);
+  if constexpr (all_are_void<F&, G...>) {
+    if (__builtin_expect(!goes_on, false)) return end_branches(lane, all, at, 0, {}, order);
+  }
+  branch_outcome<std::monostate> failed;
+  std::size_t joined = 0;
+  const auto join = [&](auto which) __attribute__((always_inline))->decltype(auto) {
+    constexpr std::size_t i = decltype(which)::value;
+    joined = i + 1;
+    return join_branch(lane, at[i], std::get<i>(all));
+  };
+  try {
+    if constexpr (all_are_void<F&, G...>) {
+      call_branch(f);
+      (join(std::integral_constant<std::size_t, I>()), ...);
+      return;
+    } else {
+      return fork_results<F&, G...>{call_branch(f), join(std::integral_constant<std::size_t, I>())...};
+    }
+  } catch (...) {
+    failed.fail();
+  }
+  end_branches(lane, all, at, joined, failed.take_error(), order);
+  __builtin_unreachable();
+}
+
+/// Branches that have all stored what came of them: their values, or their first exception.
+template <class... F, std::size_t... I>
+auto results_of(std::tuple<branch<F>...>& all, std::index_sequence<I...>) -> fork_results<F...> {
+  if (((std::get<I>(all).end == fork_branch::fate::threw) || ...)) {
+    ending e;
+    (e.add(std::get<I>(all)), ...);
+    e.rethrow_if_any();
+  }
+  if constexpr (!all_are_void<F...>) {
+    return fork_results<F...>{std::get<I>(all).take_or_nothing()...};
+  }
+}
+
+/// On another libtbb.so.12: all branches by parallel_invoke(). A value that a cancellation has left out is made here.
+/// Branches come by value: a reference to them would keep them in memory where this is never called.
+template <class... F, std::size_t... I>
+[[gnu::noinline, gnu::cold]] auto fork_on_stock(std::index_sequence<I...> order, F... f) -> fork_results<F...> {
+  std::tuple<branch<F>...> all(std::forward<F>(f)...);
+  ((std::get<I>(all).end = fork_branch::fate::skipped), ...);
+  if constexpr (sizeof...(F) == 1) {
+    (std::get<I>(all).run_and_store(), ...);
+  } else {
+    tbb::parallel_invoke([&b = std::get<I>(all)] { b.run_and_store(); }...);
+  }
+  (std::get<I>(all).run_if_missing(), ...);
+  return results_of(all, order);
+}
+
+}  // namespace homing::detail
