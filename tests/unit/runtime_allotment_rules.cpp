@@ -257,6 +257,15 @@ TEST(allotment_rules, where_no_worker_is_allowed_who_must_have_one_has_it) {
   EXPECT_TRUE(end.of_level[0].has_losers);
 }
 
+TEST(allotment_rules, where_no_worker_is_allowed_nobody_keeps_those_that_are_there) {
+  levels all{{done_with({2, 0}, {2, 0}), done_with({1, 1}, {0, 1}), done_with({1, 0}, {0, 0})}};
+  deal(domains({1, 0}), 0, all);
+  for (const asker& a : all[0]) {
+    EXPECT_EQ(a.total(), 0);
+    EXPECT_FALSE(a.has_portion);
+  }
+}
+
 TEST(allotment_rules, an_arena_of_one_thread_gets_its_mandatory_worker_and_no_other) {
   asker one = wants(0, {2, 2});
   one.is_mandatory = true;
@@ -355,6 +364,7 @@ TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
         ASSERT_TRUE(!a.has_portion || a.total() + searching > 0) << "round " << round;
         ASSERT_LE(a.total(), a.has_portion ? static_cast<int>(a.wanted) + searching : 0) << "round " << round;
         ASSERT_LE(a.total(), static_cast<int>(std::max(1U, a.workers_max))) << "round " << round;
+        ASSERT_TRUE(a.total() == 0 || c.allottable != 0 || a.is_mandatory) << "round " << round;
         for (std::size_t d = 0; d < given.size(); ++d) {
           ASSERT_GE(a.share[d], 0) << "round " << round;
           given[d] += a.share[d];

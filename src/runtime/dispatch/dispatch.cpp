@@ -110,7 +110,7 @@ class dispatch_run {
       return;
     }
     const search_scope scope = scope_;
-    const found_task urgent = take_critical(me, scope);
+    const found_task urgent = take_critical(me, scope, &Waiter::may_take);
     if (!urgent) {
       return;
     }

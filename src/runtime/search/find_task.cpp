@@ -372,12 +372,15 @@ task* take_own(thread_state& t, isolation_tag isolation) {
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
 
-found_task take_critical(thread_state& t, const search_scope& scope) noexcept {
+found_task take_critical(thread_state& t, const search_scope& scope, may_take_task* may_take) noexcept {
   task_queue& critical = t.in->critical;
   if (!scope.takes_critical || critical.empty()) {
     return {};
   }
-  return {critical.take_if([&](const task& c) { return scope.fits(task_access::isolation(c)); }), &critical};
+  // Under the queue's lock, and so behind the push: who may not have it does not take it out, not even to put it back.
+  // The pusher's thread would pass it over meanwhile, and run what it was to go before. [A12]
+  const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t, c); };
+  return {critical.take_if(accepts), &critical};
 }
 
 found_task find_task(thread_state& t, const search_round& how) noexcept {

@@ -32,8 +32,11 @@ struct search_round {
   insistence on_forks = insistence::asks;
 };
 
-/// A critical task that the thread may take.
-[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope) noexcept;
+/// What a waiter says of a task that is found: waiters.hpp.
+using may_take_task = bool(const thread_state& t, const task& found) noexcept;
+
+/// A critical task that the thread, and its waiter, may take.
+[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, may_take_task* may_take) noexcept;
 
 /// A task from mailboxes, shared queues, or another thread's deque, or none after one look everywhere.
 [[nodiscard]] found_task find_task(thread_state& t, const search_round& how) noexcept;

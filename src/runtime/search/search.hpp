@@ -33,9 +33,10 @@ inline void hand_call_on(const thread_state& t, call_duty& duty) noexcept {
 void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
 
 /// One look everywhere. A critical task that is found forbids others on its stack: they do not nest.
-[[nodiscard]] inline found_task look_once(dispatcher& d, const search_scope& scope, const search_pace& pace) noexcept {
+template <waiter Waiter>
+[[nodiscard]] found_task look_once(dispatcher& d, const search_scope& scope, const search_pace& pace) noexcept {
   thread_state& t = *d.thread;
-  if (const found_task urgent = take_critical(t, scope)) {
+  if (const found_task urgent = take_critical(t, scope, &Waiter::may_take)) {
     d.critical_allowed = false;
     return urgent;
   }
@@ -62,7 +63,7 @@ template <waiter Waiter>
 task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope, call_duty& duty) {
   search_pace pace;
   for (;;) {
-    if (const found_task found = look_once(d, scope, pace)) {
+    if (const found_task found = look_once<Waiter>(d, scope, pace)) {
       return waiter.may_take(*d.thread, *found.what) || !put_back(*d.thread, found) ? found.what : nullptr;
     }
     if (!waiter.keep_going(*d.thread)) {

@@ -58,10 +58,10 @@ void allotment::offer(const arena_demand& demand) noexcept {
   portion p{.of = demand, .wanted = mandatory_only ? 1 : std::max(demand.workers_max, 1U)};
   p.is_homeless = is_homeless(demand.cpus);
   p.is_mandatory = mandatory_only || demand.workers_max == 0;
-  if (!demand.has_more) {
-    keep_workers(p);
-  }
-  if (!mandatory_only || demand.is_mandatory) {
+  if (!mandatory_only || demand.is_mandatory) {  // else not even those that it has [A12]
+    if (!demand.has_more) {
+      keep_workers(p);
+    }
     give(p, 1);
   }
   if (p.given != 0 || p.spare != 0) {
