@@ -88,7 +88,11 @@ void place_filter(void* filter, homing::detail::item_home home, const void* plac
   tbb::detail::r1::pipeline::place(*static_cast<tbb::detail::d1::base_filter*>(filter), home, placed);
 }
 
-homing::detail::fork_lane* open_lane() { return &lane_of_this_thread(); }
+homing::detail::fork_lane* open_lane(homing::detail::fork_lane** known) {
+  lane& forks = lane_of_this_thread();
+  forks.keep_known(known);
+  return &forks;
+}
 
 lessee asking_thread() {
   const thread_state& t = this_thread();  // made here if need be: current_domain() would not tell

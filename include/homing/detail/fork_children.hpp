@@ -60,32 +60,41 @@ class rest_of_children final : public fork_branch {
   branch_outcome<std::monostate> outcome_;
 };
 
+/// The lane of the thread that this is now: a body may have moved the stack to another.
+[[gnu::noinline, gnu::cold]] inline fork_lane* lane_after_move() noexcept { return lane_of_caller(); }
+
 /// first < last.
 template <class Index, class Body>
-void fork_children(fork_lane& lane, Index first, Index last, Body& body) {
+void fork_children(fork_lane& first_lane, Index first, Index last, Body& body) {
   if (first == last - 1) {
     body(first);
     return;
   }
   rest_of_children<Index, Body> rest(first, last, body);
+  fork_lane* lane = &first_lane;
   std::size_t at = 0;
   bool is_pushed = false;
   branch_outcome<std::monostate> failed;
   try {
     do {
       is_pushed = true;
-      const bool goes_on = lane.push(rest, at) || lane.calls->pushed(lane);
+      const bool goes_on = lane->push(rest, at) || lane->calls->pushed(*lane);
       if (__builtin_expect(goes_on, true)) body(rest.at());
       is_pushed = false;
-      if (__builtin_expect(!lane.try_pop(rest, at), false)) {
-        if (!lane.calls->join(lane, at, rest)) {
+      if (__builtin_expect(!lane->try_pop(rest, at), false)) {
+        if (!lane->calls->join(*lane, at, rest)) {
           ending e;
           e.add(rest);
           return e.rethrow_if_any();
         }
         rest.renew();
+        lane = lane_after_move();
       }
-      if (__builtin_expect(!goes_on || (lane.is_asked() && lane.calls->is_cancelled()), false)) return;
+      if (__builtin_expect(lane == nullptr, false)) {  // no memory for one
+        while (rest.advance()) body(rest.at());
+        break;
+      }
+      if (__builtin_expect(!goes_on || (lane->is_asked() && lane->calls->is_cancelled()), false)) return;
     } while (rest.advance());
     body(rest.at());
     return;
@@ -95,7 +104,7 @@ void fork_children(fork_lane& lane, Index first, Index last, Body& body) {
   }
   // Behind the catch clause: the wait may move the stack to another thread.
   ending e(failed.take_error());
-  if (!lane.try_pop(rest, at) && !join_unwanted(lane, at, rest)) e.add(rest);
+  if (!lane->try_pop(rest, at) && !join_unwanted(*lane, at, rest)) e.add(rest);
   e.rethrow_if_any();
 }
 

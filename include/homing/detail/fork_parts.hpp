@@ -160,26 +160,15 @@ class branch final : public fork_branch {
   [[no_unique_address]] branch_outcome<result> outcome_;
 };
 
-/// The calling thread's lane, as this program or library knows it; null before its first fork. Initial-exec: one load.
+/// The calling thread's lane, as this program or library knows it; null before its first fork, and once the thread has
+/// left our library. Initial-exec: one load. No destructor: the C library ends the process where it has no memory for
+/// one.
 inline constinit thread_local fork_lane* known_lane __attribute__((tls_model("initial-exec"))) = nullptr;
-
-/// Forgets the lane before the library does, at the end of the thread; destructors that fork then ask for it anew.
-struct lane_memory {
-  bool is_over = false;
-  ~lane_memory() {
-    known_lane = nullptr;
-    is_over = true;
-  }
-};
 
 /// Null if the process runs on another libtbb.so.12 than ours, or in a first call without memory.
 [[gnu::noinline, gnu::cold]] inline fork_lane* open_lane() noexcept try {
   const tasks_door* const open = fork_door();
-  if (open == nullptr) return nullptr;
-  fork_lane* const lane = open->open_lane();
-  static thread_local lane_memory memory;  // behind the library's own memory of the thread, and so ended before it
-  if (!memory.is_over) known_lane = lane;
-  return lane;
+  return open == nullptr ? nullptr : open->open_lane(&known_lane);
 } catch (...) {
   return nullptr;
 }

@@ -58,8 +58,10 @@ struct tasks_door {
   /// As d1::task_arena::initialize(), for an arena whose threads steal by that homing::steal_policy. Errors: as
   /// initialize().
   void (*initialize_with)(void* arena, std::uint32_t steal);
-  /// The calling thread's forks, for as long as it lives. Errors: std::bad_alloc.
-  fork_lane* (*open_lane)();
+  /// The calling thread's forks. `known` is of this thread, too: it gets the same until the thread leaves the library,
+  /// at its end, and null then; unless several libraries of the program have had theirs kept already. Errors:
+  /// std::bad_alloc.
+  fork_lane* (*open_lane)(fork_lane** known);
 };
 
 /// What every library that has the door offers; what came later is asked for by a function of its own.

@@ -7,6 +7,8 @@
 /// Protocol:  docs/protocols/fork_lane.md, labels [F1] to [F9].
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 
@@ -110,6 +112,27 @@ class lane final : public detail::fork_lane {
     return true;
   }
 
+  /// Whoever looks there finds the lane, until forget_known().
+  void keep_known(fork_lane** where) noexcept {
+    auto place = std::find(known_.begin(), known_.end(), where);  // a library may have come back to where it was
+    if (place == known_.end()) {
+      place = std::find(known_.begin(), known_.end(), nullptr);
+    }
+    if (place != known_.end()) {
+      *place = where;
+      *where = this;
+    }
+  }
+  /// The thread ends. A place that shows something else was a library's that has been unloaded.
+  void forget_known() noexcept {
+    for (fork_lane**& where : known_) {
+      if (where != nullptr && *where == this) {
+        *where = nullptr;
+      }
+      where = nullptr;
+    }
+  }
+
   // The child of a fork finds no thief at work.
   void lock_for_fork() noexcept { lock_.lock(); }
   void unlock_after_fork() noexcept { lock_.unlock(); }
@@ -139,6 +162,7 @@ class lane final : public detail::fork_lane {
   thread_state& owner_;
   std::size_t open_limit_ = 0;
   std::unique_ptr<fork_branch*[]> array_;
+  std::array<fork_lane**, 4> known_{};  ///< one for each library of the program that has the header's variable
   alignas(sync::cache_line_bytes) sync::spin_lock lock_;  ///< one at a time changes top; the owner, too
 };
 

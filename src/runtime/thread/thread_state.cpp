@@ -110,6 +110,9 @@ void leave_this_thread() noexcept {
   if (t->implicit != nullptr) {
     t->implicit->end(*t);
   }
+  if (t->forks != nullptr) {
+    t->forks->forget_known();
+  }
   this_thread_or_null = nullptr;
   contexts_of_this_thread = nullptr;
   memory::object_pool::release(*t->pool);

@@ -59,10 +59,9 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last dispatch
   std::uint16_t l3_group = 0;  ///< within the domain, when the search for work began
   thread_kind kind = thread_kind::application;
-  bool is_observed = false;  ///< its tasks are counted: observed_run.hpp
-  bool is_absent = false;    ///< from a slot that it holds [S15]
-  bool domain_is_fixed =
-      false;  ///< a worker's, a pinned external thread's, dealt on a made-up machine, or the only one
+  bool is_observed = false;      ///< its tasks are counted: observed_run.hpp
+  bool is_absent = false;        ///< from a slot that it holds [S15]
+  bool domain_is_fixed = false;  ///< a worker's, a pinned thread's, dealt on a made-up machine, or the only one
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
   lane* forks = nullptr;                              ///< made at its first fork, kept with the record
