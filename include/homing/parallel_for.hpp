@@ -3,13 +3,13 @@
 ///   const homing::regular_distribution rows = homing::block(row_count);
 ///   homing::parallel_for(tbb::blocked_range<std::size_t>(0, row_count), sweep, rows);      // or any partitioner
 ///
-/// Subranges with one home are sent to it whole, those of other domains first and the caller's own last; below that
-/// they are split among the domain's threads. A thread without work takes what it finds, nearest first.
+/// What has its home in a domain is dealt evenly to the threads there, to each the same in each loop. Where that takes
+/// long, a thread that has no work left takes a part of another's, nearest first.
 ///
 /// Source: TBB-NUMA 4.4.3, 4.5, figures 8 and 11.
 #pragma once
 
-#include <homing/detail/loop_parts.hpp>
+#include <homing/detail/chunk_fold.hpp>
 
 #include <oneapi/tbb/parallel_for.h>
 
@@ -21,36 +21,6 @@
 
 namespace homing {
 namespace detail {
-
-/// A part of a loop: halves itself `depth` times, and once more each time it is taken by another thread than it was
-/// made for, so that work which is not even finds threads.
-template <class Range, class Body>
-class loop_task final : public counted_task<loop_task<Range, Body>> {
- public:
-  loop_task(const task_dues& dues, const Range& range, place where, unsigned depth, const Body& body, loop_join& join)
-      : counted_task<loop_task>(dues), range_(range), where_(where), depth_(depth), body_(body), join_(join) {}
-
-  static void send(const Range& range, place where, unsigned depth, const Body& body, loop_join& join) {
-    hand_over(make_counted<loop_task>(&join.wait(), range, where, depth, body, join),
-              [&](d1::task& t) { spawn(where, t, join.context()); });
-  }
-
-  void run(const d1::execution_data& ed) {
-    if (d1::is_stolen(ed)) ++depth_;
-    for (; depth_ != 0 && range_.is_divisible(); --depth_) {
-      const Range right(range_, tbb::split{});
-      send(right, where_, depth_ - 1, body_, join_);
-    }
-    body_(std::as_const(range_));
-  }
-
- private:
-  Range range_;
-  place where_;
-  unsigned depth_;
-  const Body& body_;
-  loop_join& join_;
-};
 
 inline void expect_domain(domain_index home) noexcept {
   expects(to_index(home) < domain_count(), "parallel_for", "there is no such domain; see homing::domain_count()");
@@ -97,35 +67,30 @@ template <class Range, class Dist>
 template <class Range, class Body, class Dist>
 void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::task_group_context& context) {
   using positions = tbb::blocked_range<std::size_t>;
-  using body_type = scattered_loop<Range, Body, Dist>;
   const box<1> all = loop_space<Range>::box_of(range);
   const std::size_t reach = reach_of(dist, all.last[0]);
-  std::vector<body_type> bodies;
+  std::vector<scattered_loop<Range, Body, Dist>> bodies;  // by part
   std::vector<loop_part<positions>> parts;
-  for (std::uint32_t d = 0; d < domain_count(); ++d) {
-    bodies.emplace_back(range, body, dist, domain_index{d});
-    parts.push_back({positions(all.first[0], reach), on(d)});
-  }
+  const auto add = [&](std::optional<domain_index> home) {
+    bodies.emplace_back(range, body, dist, home);
+    parts.push_back({positions(all.first[0], reach), on(home)});
+  };
+  for (std::uint32_t d = 0; d < domain_count(); ++d) add(domain_index{d});
   if constexpr (std::same_as<Dist, regular_distribution<1>>) {
     for (std::uint32_t i = 0; i < dist.domains().size(); ++i) expect_domain(dist.domains()[i]);
-  } else {  // what has no home
-    bodies.emplace_back(range, body, dist, std::nullopt);
-    parts.push_back({positions(all.first[0], reach), place()});
+  } else {
+    add(std::nullopt);
   }
-  loop_join join(context);
-  join.run([&] {
-    if (reach < all.last[0]) {
-      loop_task<Range, Body>::send(loop_space<Range>::part(range, interval(reach, all.last[0])), place(), 0, body,
-                                   join);
+  if (reach < all.last[0]) parts.push_back({positions(reach, all.last[0]), place()});
+  // Each domain goes over all positions, and has its share of them to do.
+  const auto each = [&](std::uint32_t part, const positions& r) {
+    if (part < bodies.size()) {
+      bodies[part](r);
+    } else {
+      body(loop_space<Range>::part(range, interval(r.begin(), r.end())));
     }
-    // Each domain goes over all positions, and has its share of them to do: so many times longer are its tasks.
-    const std::size_t count = reach - all.first[0];
-    const unsigned depth = halvings(count, points_a_task(count) * domain_count());
-    send_away_first(parts, [&](const loop_part<positions>& p) {
-      const auto i = static_cast<std::size_t>(&p - parts.data());
-      loop_task<positions, body_type>::send(p.range, p.where, depth, bodies[i], join);
-    });
-  });
+  };
+  for_parts(parts, cutting::anywhere, each, context);
 }
 
 template <class Range, class Body, class Dist>
@@ -138,14 +103,8 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
   }
   std::vector<loop_part<Range>> parts;
   cut(range, dist, parts);
-  const std::size_t size = points_a_task(points_in(loop_space<Range>::box_of(range)));
-  loop_join join(context);
-  join.run([&] {
-    send_away_first(parts, [&](const loop_part<Range>& p) {
-      const unsigned depth = halvings(points_in(loop_space<Range>::box_of(p.range)), size);
-      loop_task<Range, Body>::send(p.range, p.where, depth, body, join);
-    });
-  });
+  for_parts(
+      parts, cutting::anywhere, [&body](std::uint32_t, const Range& r) { body(r); }, context);
 }
 
 }  // namespace detail

@@ -4,7 +4,7 @@
 /// Source: TBB-NUMA 4.4.3, 4.5.
 #pragma once
 
-#include <homing/detail/loop_parts.hpp>
+#include <homing/detail/chunk_fold.hpp>
 
 #include <oneapi/tbb/parallel_reduce.h>
 
@@ -30,7 +30,8 @@ void halve(const Range& range, place where, unsigned depth, std::vector<loop_par
   halve(right, where, depth - 1, out);
 }
 
-/// The parts of a reduction, in the order of the range. `size`: points of each, about; 0: what the grainsize says.
+/// The parts of a reduction or scan, in the order of the range. `size`: points of each, about; 0: what the grainsize
+/// says.
 template <class Range, class Dist>
 [[nodiscard]] std::vector<loop_part<Range>> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
   std::vector<loop_part<Range>> whole;
@@ -60,8 +61,8 @@ template <class Range, class Value, class Body, class Reduction>
 
 /// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
 /// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home
-/// each, and the results are joined in the order of the range. Memory: a Value for each part, four for each thread and
-/// one for each piece at least; so no distribution with very many pieces (cyclic).
+/// each, and the results are joined in the order of the range. Memory: a Value, on a cache line of its own, for each
+/// thread and each piece; so no distribution with very many pieces (cyclic).
 ///
 /// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.
 template <class Range, class Value, class Body, class Reduction, class How>
@@ -70,9 +71,13 @@ template <class Range, class Value, class Body, class Reduction, class How>
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
     if (domain_count() == 1) return tbb::parallel_reduce(range, identity, body, reduction, context);
     if (range.empty()) return identity;
-    const std::size_t points = detail::points_in(detail::loop_space<Range>::box_of(range));
-    const auto parts = detail::reduction_parts(range, how, detail::points_a_task(points));
-    return detail::reduce_parts(parts, identity, body, reduction, context);
+    std::vector<detail::loop_part<Range>> parts;
+    detail::cut(range, how, parts);
+    const auto step = [&body](std::uint32_t, const Range& r, Value v) { return body(r, std::move(v)); };
+    detail::chunk_fold<Range, Value, decltype(step), Reduction> fold(parts, detail::cutting::anywhere, identity, step,
+                                                                     reduction, context);
+    fold.run();
+    return fold.take();
   } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
     static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
     return how.choose(

@@ -94,6 +94,20 @@ homing::detail::fork_lane* open_lane(homing::detail::fork_lane** known) {
   return &forks;
 }
 
+std::uint32_t map_slots(std::uint16_t* domains, std::uint32_t count) {
+  const arena& a = *arena_thread().in;
+  for (unsigned i = 0; i < std::min(count, a.slot_count()); ++i) {
+    const arena_slot& slot = a.slot(i);
+    domains[i] = slot.hold.is_held() ? slot.domain.load(homing::sync::relaxed) : slot.home;
+  }
+  return a.slot_count();
+}
+
+void mail_to_slot(void* work, void* context, std::uint32_t slot, std::uint32_t domain) {
+  spawn(arena_thread(), *static_cast<task*>(work), *static_cast<task_group_context*>(context),
+        static_cast<slot_id>(slot), static_cast<std::uint16_t>(domain));
+}
+
 lessee asking_thread() {
   const thread_state& t = this_thread();  // made here if need be: current_domain() would not tell
   return {current_domain(), t.kind == thread_kind::worker};
@@ -152,6 +166,8 @@ extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_do
                                                 .end_lease = &end_lease,
                                                 .state_of_lease = &state_of_lease,
                                                 .initialize_with = &initialize_with,
-                                                .open_lane = &open_lane};
+                                                .open_lane = &open_lane,
+                                                .map_slots = &map_slots,
+                                                .mail_to_slot = &mail_to_slot};
   return &table;
 }

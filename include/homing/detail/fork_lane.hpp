@@ -74,7 +74,15 @@ struct alignas(128) fork_lane {
   std::atomic<std::size_t> limit{0};   ///< a push that ends above it must call the library
   fork_branch** slots = nullptr;       ///< one more than the limit ever allows
   const fork_calls* calls = nullptr;
+  // Hints for thieves, of whoever forks where the lane has nothing.
+  std::atomic<std::int64_t> began_ns{0};     ///< by the steady clock: work that may well be short; 0: not known
+  std::atomic<std::uint32_t> home{no_home};  ///< the domain where the branches' data is
+  static constexpr std::uint32_t no_home = ~std::uint32_t{0};
 
+  /// Owner. Whether a branch has its place here, private or given.
+  [[nodiscard]] bool has_forks() const noexcept {
+    return bottom.load(std::memory_order_relaxed) != 0;
+  }
   /// Owner. Puts the branch on top, at `at`. False if calls->pushed() must follow.
   [[nodiscard, gnu::always_inline]] bool push(fork_branch& b, std::size_t& at) noexcept {
     at = bottom.load(std::memory_order_relaxed);

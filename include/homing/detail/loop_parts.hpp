@@ -1,6 +1,6 @@
-/// A loop's range cut along a distribution: parts with one home each, in order, and how they are sent there.
+/// A loop's range cut along a distribution: parts with one home each, in order.
 ///
-/// Source: TBB-NUMA 4.4.3 (submission order by reflection), 4.5 and figure 8 (homes of subranges).
+/// Source: TBB-NUMA 4.5 and figure 8 (homes of subranges).
 #pragma once
 
 #include <homing/distribution.hpp>
@@ -97,6 +97,24 @@ template <std::size_t Dims>
   return count;
 }
 
+/// Leaves the first left / (left + right) of a divisible range in it, as nearly as can be, and returns the rest.
+template <class Range>
+[[nodiscard]] Range split_off(Range& range, std::size_t left, std::size_t right) {
+  using space = loop_space<Range>;
+  if constexpr (space::dims == 1) {
+    const box<1> all = space::box_of(range);
+    const std::size_t points = points_in(all);
+    const std::size_t middle = all.first[0] + (points == left + right ? left : points * left / (left + right));
+    if (middle != all.first[0] && middle != all.last[0]) {
+      const Range rest = space::part(range, interval(middle, all.last[0]));
+      range = space::part(range, interval(all.first[0], middle));
+      return rest;
+    }
+  }
+  tbb::proportional_split proportion(left, right);
+  return Range(range, proportion);
+}
+
 template <class Range>
 struct loop_part {
   Range range;
@@ -176,61 +194,6 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   const Range right(left, tbb::split{});
   cut(left, dist, parts);
   cut(right, dist, parts);
-}
-
-/// Sends all parts: those of other domains first, so that they have left when this thread comes to its own, which are
-/// last and which it takes first (TBB-NUMA 4.4.3). `send(part)` spawns one.
-template <class Range, class Send>
-void send_away_first(const std::vector<loop_part<Range>>& parts, Send&& send) {
-  const domain_index here = current_domain();
-  const auto is_local = [&](const loop_part<Range>& p) { return p.where.domain() && *p.where.domain() == here; };
-  for (const auto& p : parts) {
-    if (!is_local(p)) send(p);
-  }
-  for (const auto& p : parts) {
-    if (is_local(p)) send(p);
-  }
-}
-
-/// What all tasks of one loop share; on the stack of whoever waits for it.
-class loop_join {
- public:
-  explicit loop_join(tbb::task_group_context& context) : context_(context) {}
-  [[nodiscard]] d1::wait_context& wait() noexcept { return wait_; }
-  [[nodiscard]] tbb::task_group_context& context() noexcept { return context_; }
-
-  /// Calls `send`, which spawns the tasks, and waits for them, also if it fails half-way.
-  template <class Send>
-  void run(Send&& send) {
-    try {
-      send();
-    } catch (...) {
-      context_.cancel_group_execution();
-      try {
-        d1::wait(wait_, context_);
-      } catch (...) {  // what a task threw besides
-      }
-      throw;
-    }
-    d1::wait(wait_, context_);
-  }
-
- private:
-  d1::wait_context wait_{0};
-  tbb::task_group_context& context_;
-};
-
-/// Runs f(i) for each part, at its home; as one task each.
-template <class Range, class F>
-void run_parts(const std::vector<loop_part<Range>>& parts, tbb::task_group_context& context, const F& f) {
-  loop_join join(context);
-  join.run([&] {
-    send_away_first(parts, [&](const loop_part<Range>& p) {
-      const auto i = static_cast<std::size_t>(&p - parts.data());
-      send_function(
-          &join.wait(), [&f, i] { f(i); }, [&](d1::task& t) { spawn(p.where, t, context); });
-    });
-  });
 }
 
 }  // namespace homing::detail

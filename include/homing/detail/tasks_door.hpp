@@ -62,6 +62,11 @@ struct tasks_door {
   /// at its end, and null then; unless several libraries of the program have had theirs kept already. Errors:
   /// std::bad_alloc.
   fork_lane* (*open_lane)(fork_lane** known);
+  /// How many slots the calling thread's arena has; and for the first `count` of them, the domain of the thread in it,
+  /// or of its own if there is none. Errors: std::bad_alloc.
+  std::uint32_t (*map_slots)(std::uint16_t* domains, std::uint32_t count);
+  /// As r1::spawn() with an affinity to a slot of that arena; its home is that domain. Errors: std::bad_alloc.
+  void (*mail_to_slot)(void* task, void* context, std::uint32_t slot, std::uint32_t domain);
 };
 
 /// What every library that has the door offers; what came later is asked for by a function of its own.
@@ -96,6 +101,13 @@ using tasks_door_opener = const tasks_door* (*)();
 /// The door if it has lanes, null otherwise.
 [[nodiscard]] inline const tasks_door* fork_door() {
   constexpr std::size_t needed_bytes = offsetof(tasks_door, open_lane) + sizeof(tasks_door::open_lane);
+  const tasks_door* const table = door();
+  return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
+}
+
+/// The door if it knows where an arena's threads are, null otherwise.
+[[nodiscard]] inline const tasks_door* loop_door() {
+  constexpr std::size_t needed_bytes = offsetof(tasks_door, mail_to_slot) + sizeof(tasks_door::mail_to_slot);
   const tasks_door* const table = door();
   return table != nullptr && table->size_bytes >= needed_bytes ? table : nullptr;
 }

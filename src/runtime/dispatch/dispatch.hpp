@@ -14,6 +14,8 @@ namespace homing::scheduler {
 /// Makes the task ready in the calling thread's arena; with an affinity that is an address, in its mailbox too.
 void spawn(thread_state& t, task& work, task_group_context& ctx);
 void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity);
+/// The same where the domain of the task's data is known: that of the thread in the slot, or another.
+void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity, std::uint16_t home);
 
 /// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching).
 /// Spawns it where a queue would be of no use: in an isolated region.

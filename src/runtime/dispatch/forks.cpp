@@ -34,7 +34,9 @@ void give(thread_state& t, fork_branch& b) noexcept {
   task_access::set_context(*work, t.running->ed.context);
   task_access::set_isolation(*work, isolation);
   task_access::set_address(*work, {t.slot_number, no_slot, t.domain});
-  keep(t, *work, make_tag(isolation, no_slot));
+  const std::uint32_t home = t.forks->home.load(sync::relaxed);
+  const bool has_home = home < t.in->domain_count();
+  keep(t, *work, make_tag(isolation, has_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
   t.in->new_work(isolation, t.domain, *t.slot);
 }
 

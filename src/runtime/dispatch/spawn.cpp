@@ -48,9 +48,13 @@ void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinit
     spawn_here(t, work, ctx, affinity == no_slot ? any_slot : affinity);
     return;
   }
+  spawn(t, work, ctx, affinity, a.home_of(affinity));
+}
+
+void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity, std::uint16_t home) {
+  arena& a = *t.in;
   bind_context(t, ctx);
   const isolation_tag isolation = t.running->isolation;
-  const std::uint16_t home = a.home_of(affinity);
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, isolation);
   task_access::set_address(work, {t.slot_number, affinity, home});

@@ -154,6 +154,17 @@ bool is_idle_as_in_figure_9(const thread_state& t, slot_id affinity) noexcept {
   return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
 }
 
+/// The same of work whose data is in a domain; not, of work without a home.
+bool leave_for_home(const thread_state& t, unsigned home, patience p) noexcept {
+  arena& a = *t.in;
+  if (home == t.domain || home >= a.domain_count()) {
+    return false;
+  }
+  const arena_domain& d = a.domain(home);
+  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
+         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
+}
+
 /// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
 /// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
 /// before the one of its own domain behind it.
@@ -166,12 +177,10 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity,
                                                : is_idle_as_in_figure_9(t, affinity));
   }
   const unsigned home = a.home_of(affinity);
-  arena_domain& d = a.domain(home);
   if (home == t.domain) {
     return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.is_set();
   }
-  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
-         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
+  return leave_for_home(t, home, p);
 }
 
 struct stolen_task {
@@ -181,11 +190,31 @@ struct stolen_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
+/// Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From there
+/// they are taken if the home's threads have no time for them: the thief has had none to do for long, next to how long
+/// the work takes.
+bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexcept {
+  constexpr std::int64_t short_work_ns = 5000;  // some times what it takes to hand a part over
+  const std::int64_t began_ns = forks.began_ns.load(sync::relaxed);
+  if (began_ns == 0) {
+    return false;
+  }
+  const std::int64_t now_ns = platform::monotonic_ns();
+  const std::int64_t age_ns = now_ns - began_ns;
+  const std::uint32_t home = forks.home.load(sync::relaxed);
+  if (age_ns < short_work_ns || home == t.domain || home >= t.in->domain_count()) {
+    return age_ns < short_work_ns;
+  }
+  return how != insistence::takes_from_afar || now_ns - t.looks_since_ns < age_ns / 8 ||
+         leave_for_home(t, home, patience::none);
+}
+
 /// The victim's oldest private fork as a task: asked for, and taken only if an ask stands that nobody has answered.
 task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
   lane* const forks = slot.forks.load(sync::acquire);
   if (forks == nullptr ||
-      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private())) {
+      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private()) ||
+      leave_forks(t, *forks, how.on_forks)) {
     return nullptr;
   }
   if (how.on_forks == insistence::asks || !forks->is_asked() || !sync::fences_are_asymmetric()) {
@@ -368,6 +397,14 @@ task* take_own(thread_state& t, isolation_tag isolation) {
       return found;
     }
   }
+}
+
+bool has_mail(const thread_state& t, isolation_tag isolation) noexcept {
+  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
+    const sync::mailbox* const box = place.load(sync::acquire);
+    return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+  };
+  return has(t.slot->mail) || has(t.in->domain(t.domain).mail);
 }
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }

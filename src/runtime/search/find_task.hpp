@@ -21,8 +21,9 @@ struct found_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
-/// What a thief does about forks that are private: asks for one, or, where nobody has answered, takes it.
-enum class insistence : bool { asks, takes };
+/// What a thief does about forks that are private: asks for one, or, where nobody has answered, takes it; in the end
+/// also one whose data is in another domain.
+enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 
 /// How far one round of a search goes.
 struct search_round {
@@ -40,6 +41,9 @@ using may_take_task = bool(const thread_state& t, const task& found) noexcept;
 
 /// A task from mailboxes, shared queues, or another thread's deque, or none after one look everywhere.
 [[nodiscard]] found_task find_task(thread_state& t, const search_round& how) noexcept;
+
+/// Whether there may be mail for the thread's slot or domain: two lines that hardly change.
+[[nodiscard]] bool has_mail(const thread_state& t, isolation_tag isolation) noexcept;
 
 /// Puts a task into the own deque, or to the overflowed ones where that has no room and there is no memory for more.
 inline void keep(thread_state& t, task& work, std::uint64_t tag) {

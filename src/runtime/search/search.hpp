@@ -41,7 +41,7 @@ template <waiter Waiter>
     return urgent;
   }
   return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left(),
-                       pace.has_paused() ? insistence::takes : insistence::asks});
+                       pace.on_forks()});
 }
 
 /// [A22] Whether the thread need not look any longer: an arena waits for a worker, and nobody brings work to this one.
@@ -69,7 +69,8 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
     if (!waiter.keep_going(*d.thread)) {
       return nullptr;
     }
-    if (pace.pause(budget_in(*d.thread->in)) && !leaves_for_newcomer<Waiter>(*d.thread->in, pace)) {
+    const auto is_over = [&] { return has_mail(*d.thread, scope.isolation) || !waiter.keep_going(*d.thread); };
+    if (pace.pause(budget_in(*d.thread->in), is_over) && !leaves_for_newcomer<Waiter>(*d.thread->in, pace)) {
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {

@@ -7,9 +7,11 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/arena/arena.hpp"
+#include "runtime/search/find_task.hpp"
 #include "runtime/search/find_task.hpp"
 #include "runtime/settings/control.hpp"
 
@@ -28,13 +30,18 @@ inline std::chrono::nanoseconds budget_in(const arena& a) noexcept {
 /// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
 class search_pace {
  public:
-  /// False once the budget is used.
-  bool pause(std::chrono::nanoseconds budget) noexcept {
+  /// False once the budget is used. Ends early where `is_over`, asked all the while, says that there is something for
+  /// this thread.
+  template <class IsOver>
+  bool pause(std::chrono::nanoseconds budget, IsOver&& is_over) noexcept {
     ++rounds_;
+    const unsigned pauses = 1U << std::min(rounds_, pause_rounds);
+    bool is_over_now = false;
+    for (unsigned i = 0; i < pauses && !is_over_now; ++i) {
+      sync::cpu_relax();
+      is_over_now = is_over();
+    }
     if (rounds_ <= pause_rounds) {
-      for (unsigned i = 0; i < (1U << rounds_); ++i) {
-        sync::cpu_relax();
-      }
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
@@ -43,18 +50,27 @@ class search_pace {
     } else if (now - began_ > budget) {
       return false;
     }
-    sched_yield();
+    if (!is_over_now) {
+      sched_yield();
+    }
     return true;
   }
   [[nodiscard]] patience left() const noexcept { return rounds_ < patient_rounds ? patience::some : patience::none; }
-  /// The rounds of pauses are over, some microseconds.
-  [[nodiscard]] bool has_paused() const noexcept { return rounds_ > pause_rounds; }
+  [[nodiscard]] insistence on_forks() const noexcept {
+    if (rounds_ <= pause_rounds) {
+      return insistence::asks;
+    }
+    return rounds_ <= home_rounds ? insistence::takes : insistence::takes_from_afar;
+  }
   /// After pause(): the last look left nothing to others.
   [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
   void reset() noexcept { rounds_ = 0; }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
   static constexpr unsigned pause_rounds = 5;
   static constexpr unsigned patient_rounds = pause_rounds + 4;
+  /// A thread that looks for work before its domain's part of a loop is dealt would carry off another domain's. Others
+  /// have the CPU in between, where threads are more than CPUs.
+  static constexpr unsigned home_rounds = pause_rounds + 20;
 
  private:
   unsigned rounds_ = 0;
