@@ -7,7 +7,7 @@
 /// Ownership: the lane is its thread's for as long as the thread lives, the array the library's. A branch lies on the
 ///            stack of whoever forked it, until it has joined it.
 /// Threads:   push() and try_pop() by the lane's thread. What others do is in the library.
-/// Protocol:  docs/protocols/fork_lane.md, labels [F1] to [F9].
+/// Protocol:  docs/protocols/fork_lane.md, labels [F1] to [F10].
 /// Source:    Frigo, Leiserson, Randall 1998 (Cilk's THE: thief and owner meet at two indices); van Dijk and van de Pol
 ///            2014 (Lace: the poll is the overflow check, and nothing is shared until somebody asks).
 #pragma once
@@ -74,7 +74,7 @@ struct alignas(128) fork_lane {
   std::atomic<std::size_t> limit{0};   ///< a push that ends above it must call the library
   fork_branch** slots = nullptr;       ///< one more than the limit ever allows
   const fork_calls* calls = nullptr;
-  // Hints for thieves, of whoever forks where the lane has nothing.
+  // [F10] Hints for thieves, of whoever forks where the lane has nothing.
   std::atomic<std::int64_t> began_ns{0};     ///< by the steady clock: work that may well be short; 0: not known
   std::atomic<std::uint32_t> home{no_home};  ///< the domain where the branches' data is
   static constexpr std::uint32_t no_home = ~std::uint32_t{0};

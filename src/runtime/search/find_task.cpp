@@ -190,7 +190,7 @@ struct stolen_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
-/// Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From there
+/// [F10] Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From there
 /// they are taken if the home's threads have no time for them: the thief has had none to do for long, next to how long
 /// the work takes.
 bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexcept {

@@ -4,7 +4,7 @@
 /// Threads:   ask(), has_private(), take() by any; the rest by the thread whose lane it is.
 /// Cost:      take() passes a heavy fence, some microseconds. An answer to an ask is an ordinary spawn of its owner's.
 /// Errors:    none but for the first array, std::bad_alloc.
-/// Protocol:  docs/protocols/fork_lane.md, labels [F1] to [F9].
+/// Protocol:  docs/protocols/fork_lane.md, labels [F1] to [F10].
 #pragma once
 
 #include <algorithm>
