@@ -1,5 +1,6 @@
 // A limit that has been lowered to one thread holds at once: workers that still look for work take part in nothing, and
-// don't disturb the order of what the one thread does.
+// don't disturb the order of what the one thread does. oneTBB doesn't promise the first, and its own library lets a
+// worker in now and then.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>

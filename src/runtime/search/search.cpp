@@ -4,7 +4,9 @@ namespace homing::scheduler {
 
 void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
   arena& a = *t.in;
-  t.looks_since_ns = now_ns;
+  if (t.looks_since_ns == 0) {
+    t.looks_since_ns = now_ns;
+  }
   if (const auto victim = t.backoff.victim_to_judge()) {
     std::optional<std::int64_t> dry_ns;
     if (*victim < a.slot_count()) {  // else it was in another arena: a hint is lost

@@ -101,6 +101,7 @@ task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_ma
   }
   hand_call_on(t, duty);
   if (found != nullptr) {
+    t.looks_since_ns = 0;
     notify_entry(t);
   }
   return found;

@@ -70,7 +70,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::uint64_t random = 0;    ///< state of the choice among equals
 
   attachment* stay = nullptr;  ///< the innermost
-  std::int64_t looks_since_ns = 0;  ///< when its last search for work began
+  std::int64_t looks_since_ns = 0;  ///< when it first looked for work after its last task; 0: it has some
   steal_backoff backoff;
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
