@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-#include "unit/await.hpp"
+#include "unit/common/await.hpp"
 
 namespace {
 

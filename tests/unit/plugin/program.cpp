@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "unit/worker_threads.hpp"
+#include "unit/common/worker_threads.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "unit/await.hpp"
-#include "unit/own_process.hpp"
+#include "unit/common/await.hpp"
+#include "unit/common/own_process.hpp"
 
 namespace {
 

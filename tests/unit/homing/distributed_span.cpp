@@ -1,0 +1,134 @@
+// Spans with a distribution: every view of every box has the elements and the homes of the whole. Method: compared one
+// by one on made-up machines, and the pages of somebody else's memory counted.
+#include <homing/distributed_array.hpp>
+#include <homing/distributed_span.hpp>
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "unit/common/placement_fixture.hpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::testing;
+
+domain_index domain(std::size_t i) { return static_cast<domain_index>(i); }
+
+class distributed_span_test : public ::testing::Test {
+ protected:
+  distributed_span_test() {
+    topology::set_current(topology::make_snapshot(topology::testing::synthetic("node:4 core:2 pu:1")));
+  }
+  ~distributed_span_test() override { topology::refresh(); }
+};
+
+template <std::size_t Dims>
+box<Dims> one(const point<Dims>& at) {
+  box<Dims> b{at, at};
+  for (std::size_t& last : b.last) ++last;
+  return b;
+}
+
+TEST_F(distributed_span_test, places_memory_of_somebody_else) {
+  own_memory pages(16);
+  distributed_span bytes(pages.span(), block(pages.size()));
+  static_assert(std::is_same_v<decltype(bytes), distributed_span<unsigned char>>);
+  {
+    const placed_range placed = bytes.enforce();
+    EXPECT_EQ(placed.report().placed, 16U);
+    EXPECT_EQ(bytes.verify().at_home, 16U);
+    EXPECT_EQ(where(bytes.subview(0, 4 * 4096).elements()).on(node_id{0}), 4U);
+  }
+  EXPECT_EQ(bytes.verify().at_home, 0U) << "who holds the policy ends it";
+  bytes[5] = 3;
+  EXPECT_EQ(pages.data()[5], 3);
+  const std::span<unsigned char> plain = bytes;
+  EXPECT_EQ(plain.data(), pages.data());
+  std::vector<int> few(3);
+  EXPECT_DEATH(distributed_span(few, block(4)), "other extents");
+}
+
+TEST_F(distributed_span_test, a_subview_of_a_subview_has_the_elements_and_homes_of_the_whole) {
+  std::vector<int> values(1000);
+  const auto d = block_cyclic(1000, 7);
+  const distributed_span whole(values, d);
+  const auto part = whole.subview(100, 900).subview(50, 60);
+  static_assert(std::is_same_v<decltype(part.distribution()), const shifted<1, regular_distribution<>>&>, "one shift");
+  ASSERT_EQ(part.size(), 10U);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(&part[i], &values[150 + i]);
+    EXPECT_EQ(part.distribution().home(interval(i, i + 1)), d.home_of(150 + i));
+  }
+  std::size_t at = 0;
+  for_each_piece(part.distribution(), 0, 10, [&](const piece& p) {
+    EXPECT_EQ(p.first, at);
+    for (std::size_t i = p.first; i < p.last; ++i) EXPECT_EQ(p.home, d.home_of(150 + i));
+    at = p.last;
+  });
+  EXPECT_EQ(at, 10U);
+  EXPECT_TRUE(whole.subview(1000, 1000).empty());
+  EXPECT_DEATH(static_cast<void>(part.subview(5, 11)), "the box reaches outside");
+}
+
+TEST_F(distributed_span_test, a_box_of_a_matrix_has_the_elements_and_homes_of_the_whole) {
+  std::vector<int> values(60 * 80);
+  const auto d = block_grid<2>({60, 80}, domain_set::all());
+  const distributed_span matrix(values.data(), d);
+  EXPECT_EQ(matrix.extents(), (point<2>{60, 80}));
+  EXPECT_EQ(&matrix(3, 4), &values[244]);
+  EXPECT_EQ(matrix.row(59).data(), &values[59 * 80]);
+  const auto tile = matrix.subview({{20, 30}, {50, 70}}).subview({{1, 1}, {29, 39}});
+  EXPECT_EQ(tile.extents(), (point<2>{28, 38}));
+  EXPECT_FALSE(tile.is_contiguous());
+  EXPECT_DEATH(static_cast<void>(tile.elements()), "other memory lies between the rows");
+  std::set<std::optional<domain_index>> homes;
+  for (std::size_t i = 0; i < 28; ++i) {
+    for (std::size_t j = 0; j < 38; ++j) {
+      ASSERT_EQ(&tile(i, j), &values[(21 + i) * 80 + 31 + j]);
+      const auto home = tile.distribution().home(one<2>({i, j}));
+      ASSERT_EQ(home, d.home_of({21 + i, 31 + j}));
+      homes.insert(home);
+    }
+    EXPECT_EQ(tile.row(i).data(), &tile(i, 0));
+    EXPECT_EQ(tile.row(i).size(), 38U);
+  }
+  EXPECT_EQ(homes.size(), 4U);
+  // Box by box: each point once, at its home.
+  std::size_t points = 0;
+  for (std::size_t h = 0; h < 4; ++h) {
+    tile.distribution().for_each_box(domain(h), [&](const box<2>& b) {
+      EXPECT_EQ(tile.distribution().home(b), domain(h));
+      points += (b.last[0] - b.first[0]) * (b.last[1] - b.first[1]);
+    });
+  }
+  EXPECT_EQ(points, tile.size());
+}
+
+TEST_F(distributed_span_test, whole_rows_are_contiguous_and_can_be_verified) {
+  distributed_array<double, 2> m(page_blocks<double, 2>({64, 512}));
+  const auto upper = m.view().subview({{8, 0}, {40, 512}});
+  EXPECT_TRUE(upper.is_contiguous());
+  EXPECT_EQ(upper.verify().at_home, 32U);
+  EXPECT_EQ(upper.verify().away, 0U);
+  const distributed_span<const double, 2> constant = m;
+  EXPECT_EQ(constant.data(), m.data());
+  EXPECT_EQ(std::as_const(m).view().row(3).data(), &m(3, 0));
+}
+
+TEST_F(distributed_span_test, runs_of_a_box_have_each_point_once_in_order) {
+  std::vector<int> values(4 * 5 * 6);
+  const distributed_span cube(values.data(), block<3>({4, 5, 6}, domain_set::all()));
+  const box<3> part{{1, 2, 3}, {3, 5, 5}};
+  std::vector<point<3>> begins;
+  cube.layout().for_each_run(part, [&](const point<3>& at, std::span<int> run) {
+    begins.push_back(at);
+    EXPECT_EQ(run.size(), 2U);
+    EXPECT_EQ(run.data(), &cube[at]);
+  });
+  EXPECT_EQ(begins, (std::vector<point<3>>{{1, 2, 3}, {1, 3, 3}, {1, 4, 3}, {2, 2, 3}, {2, 3, 3}, {2, 4, 3}}));
+  cube.layout().for_each_run({{1, 1, 1}, {1, 2, 2}}, [&](const auto&, auto) { ADD_FAILURE() << "nothing is in it"; });
+}
+
+}  // namespace

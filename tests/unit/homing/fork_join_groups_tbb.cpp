@@ -1,0 +1,362 @@
+// Forks among tasks: cancelled, isolated, suspended, in several arenas, from any thread, by address, in pinned
+// sections, without membarrier; and on stock oneTBB.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <sys/syscall.h>
+#include <homing/fork_join.hpp>
+#include <homing/pinned.hpp>
+#include <homing/steal_policy.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "unit/common/forks.hpp"
+#include "unit/common/own_process.hpp"
+#include "unit/common/sandbox.hpp"
+
+namespace {
+
+using homing::fork_join;
+using homing::testing::await;
+using homing::testing::environment;
+using homing::testing::failure;
+using homing::testing::fib;
+using homing::testing::fib_answer;
+using homing::testing::fib_argument;
+using homing::testing::in_own_process;
+using homing::testing::meet;
+using homing::testing::on_stock;
+using homing::testing::parallelism;
+using homing::testing::thrown_by;
+using homing::testing::with_helpers;
+
+const environment four_by_two{{"HOMING_TOPOLOGY", "node:4 core:2 pu:1"}};
+
+// ---- cancellation
+
+TEST(fork_join, a_cancelled_group_begins_no_branch_without_a_value) {
+  for (const int threads : {1, 8}) {
+    const parallelism limit(parallelism::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    tbb::task_arena arena(threads);
+    arena.execute([&] {
+      for (int round = 0; round < 50; ++round) {
+        tbb::task_group_context context;
+        std::atomic<int> after{0};
+        fork_join(
+            context,
+            [&] {
+              fork_join(
+                  [&] {
+                    context.cancel_group_execution();
+                    fork_join([&] { ++after; }, [&] { ++after; });
+                    homing::for_children(0, 10, [&](int) { ++after; });
+                  },
+                  [] {});
+              fork_join([&] { ++after; }, [&] { ++after; });
+            },
+            [] {});
+        if (!on_stock()) {
+          ASSERT_EQ(after.load(), 0);
+        }
+      }
+    });
+  }
+}
+
+TEST(fork_join, branches_of_a_group_that_another_thread_cancels_end) {
+  with_helpers([] {
+    tbb::task_group_context context;
+    std::atomic<bool> goes_on{false};
+    std::thread canceller([&] {
+      await("a branch", [&] { return goes_on.load(); });
+      context.cancel_group_execution();
+    });
+    // A tree without end, but for the cancellation.
+    struct endless {
+      std::atomic<bool>& goes_on;
+      void operator()() const {
+        goes_on = true;
+        bool forked = true;
+        while (forked) {
+          forked = false;
+          fork_join([&] { forked = true; }, [] {});
+        }
+      }
+    };
+    if (!on_stock()) {
+      fork_join(context, endless{goes_on}, endless{goes_on}, endless{goes_on});
+    } else {
+      goes_on = true;
+    }
+    canceller.join();
+  });
+}
+
+TEST(fork_join, values_are_made_in_a_cancelled_group_too) {
+  with_helpers([] {
+    tbb::task_group_context context;
+    context.cancel_group_execution();
+    const auto [left, right] = fork_join(
+        context, [] { return fib(10); }, [] { return fib(11); });
+    EXPECT_EQ(left, 55);
+    EXPECT_EQ(right, 89);
+    tbb::task_group_context later;
+    const auto [cancelled, value] = fork_join(
+        later, [&] { return later.cancel_group_execution(); }, [] { return fib(12); });
+    EXPECT_TRUE(cancelled);
+    EXPECT_EQ(value, 144);
+  });
+}
+
+TEST(fork_join, an_exception_cancels_the_callers_group) {
+  with_helpers([] {
+    tbb::task_group_context context;
+    EXPECT_EQ(thrown_by([&] {
+                fork_join(
+                    context, [] { throw failure(1); }, [] {});
+              }),
+              1);
+    EXPECT_TRUE(context.is_group_execution_cancelled());
+  });
+}
+
+// ---- among tasks
+
+TEST(fork_join, inside_tasks_and_around_them) {
+  with_helpers([] {
+    for (int round = 0; round < 20; ++round) {
+      std::atomic<long> sum{0};
+      tbb::parallel_for(0, 50, [&](int) {
+        const auto [left, right] = fork_join([] { return fib(10); },
+                                             [] {
+                                               std::atomic<long> inner{0};
+                                               tbb::parallel_for(0, 20, [&](int) { inner += fib(5); });
+                                               tbb::task_group group;
+                                               for (int i = 0; i < 5; ++i) group.run([&] { inner += fib(6); });
+                                               group.wait();
+                                               return inner.load();
+                                             });
+        sum += left + right;
+      });
+      ASSERT_EQ(sum.load(), 50 * (55 + 20 * 5 + 5 * 8));
+    }
+  });
+}
+
+/// A branch that waits in another region or arena leaves the ones below it to others.
+TEST(fork_join, branches_below_a_wait_are_for_others) {
+  with_helpers([] {
+    tbb::task_arena other(2);
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<bool> ran{false};
+      const auto await_it = [&] { await("the branch below", [&] { return ran.load(); }); };
+      fork_join([&] { tbb::this_task_arena::isolate(await_it); }, [&] { ran = true; });
+      ran = false;
+      fork_join([&] { other.execute(await_it); }, [&] { ran = true; });
+    }
+  });
+}
+
+TEST(fork_join, isolated_waits_run_no_branch_of_outside) {
+  with_helpers([] {
+    thread_local int isolated = 0;
+    std::atomic<int> strangers{0};
+    for (int round = 0; round < 20; ++round) {
+      tbb::parallel_for(0, 64, [&](int i) {
+        if (i % 2 == 0) {
+          fork_join([] { fib(8); },
+                    [&] {
+                      if (isolated != 0) ++strangers;
+                    });
+        } else {
+          tbb::this_task_arena::isolate([&] {
+            ++isolated;
+            fib(10);
+            --isolated;
+          });
+        }
+      });
+    }
+    EXPECT_EQ(strangers.load(), 0);
+  });
+}
+
+TEST(fork_join, in_several_arenas_and_from_foreign_threads) {
+  const parallelism eight(parallelism::max_allowed_parallelism, 8);
+  std::vector<std::thread> threads;
+  threads.reserve(6);
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([] {
+      for (int round = 0; round < 10; ++round) {
+        EXPECT_EQ(fib(15), 610);
+        tbb::task_arena arena(3);
+        const auto [left, right] =
+            fork_join([&] { return arena.execute([] { return fib(14); }); }, [] { return fib(14); });
+        EXPECT_EQ(left + right, 2 * 377);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+struct forks_at_its_end {
+  ~forks_at_its_end() { result = fib(12); }
+  static inline std::atomic<long> result{0};
+};
+
+TEST(fork_join, at_the_end_of_a_thread) {
+  std::thread([] {
+    thread_local const forks_at_its_end before_the_first_fork;
+    static_cast<void>(&before_the_first_fork);
+    EXPECT_EQ(fib(12), 144);
+  }).join();
+  EXPECT_EQ(forks_at_its_end::result.load(), 144);
+}
+
+/// Each branch suspends, and whoever resumes it lets it go on on whatever thread.
+long suspended_tree(int depth) {
+  if (depth == 0) {
+    tbb::task::suspend(
+        [](tbb::task::suspend_point point) { std::thread([point] { tbb::task::resume(point); }).detach(); });
+    return 1;
+  }
+  const auto [left, right] =
+      fork_join([=] { return suspended_tree(depth - 1); }, [=] { return suspended_tree(depth - 1); });
+  return left + right;
+}
+
+TEST(fork_join, branches_may_suspend) {
+  with_helpers([] {
+    for (int round = 0; round < 10; ++round) ASSERT_EQ(suspended_tree(6), 64);
+  });
+}
+
+TEST(fork_join, a_suspended_branch_leaves_the_others_to_others) {
+  with_helpers([] {
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<bool> ran{false};
+      tbb::task::suspend_point point{};
+      fork_join(
+          [&] {
+            tbb::task::suspend([&](tbb::task::suspend_point p) {
+              point = p;
+              std::thread([&ran, p] {
+                await("the branch below", [&] { return ran.load(); });
+                tbb::task::resume(p);
+              }).detach();
+            });
+          },
+          [&] { ran = true; });
+    }
+  });
+}
+
+// ---- addresses
+
+TEST(fork_join, addressed_branches_run_at_home) {
+  in_own_process(four_by_two, [] {
+    const parallelism limit(parallelism::max_allowed_parallelism, 9);
+    tbb::task_arena arena(9, 1);
+    arena.execute([] {
+      // All meet, each at its home: no thread runs two of them, and others leave them to their homes' threads.
+      std::atomic<int> begun{0};
+      std::atomic<int> at_home{0};
+      const auto attend = [&](unsigned home) {
+        return [&begun, &at_home, home] {
+          if (homing::current_domain() == homing::domain_index{home}) ++at_home;
+          ++begun;
+          await("all branches", [&] { return begun.load() % 4 == 0; });
+          return home;
+        };
+      };
+      for (int round = 0; round < 20; ++round) {
+        begun = 0;
+        const auto results = fork_join(homing::on(0U), attend(0), homing::on(1U), attend(1), homing::on(2U), attend(2),
+                                       homing::on(3U), attend(3));
+        ASSERT_EQ(results, std::make_tuple(0U, 1U, 2U, 3U));
+      }
+      EXPECT_GE(at_home.load(), 20);  // the caller's own always; an address is a hint
+    });
+  });
+}
+
+TEST(fork_join, addresses_with_exceptions_voids_and_no_place) {
+  in_own_process(four_by_two, [] {
+    for (int round = 0; round < 50; ++round) {
+      const auto results = fork_join(
+          homing::on(1U), [] {}, [] { return 2; }, homing::place(), [] { return 3; });
+      ASSERT_EQ(std::get<1>(results) + std::get<2>(results), 5);
+      EXPECT_EQ(thrown_by([] {
+                  fork_join(
+                      homing::on(2U), [] { throw failure(1); }, homing::on(3U), [] {});
+                }),
+                1);
+      EXPECT_EQ(thrown_by([] { fork_join([] {}, homing::on(3U), []() -> int { throw failure(2); }); }), 2);
+    }
+  });
+}
+
+TEST(fork_join, a_pinned_section_keeps_its_branches) {
+  if (on_stock()) GTEST_SKIP() << "pinned sections are ours";
+  in_own_process(four_by_two, [] {
+    for (unsigned d = 0; d < 4; ++d) {
+      homing::pinned(d, [d] {
+        std::atomic<int> away{0};
+        homing::for_children(0, 100, [&](int) {
+          if (homing::current_domain() != homing::domain_index{d}) ++away;
+          static_cast<void>(fib(10));
+          fork_join([] { fib(9); },
+                    [&] {
+                      if (homing::current_domain() != homing::domain_index{d}) ++away;
+                    });
+        });
+        EXPECT_EQ(away.load(), 0);
+      });
+    }
+  });
+}
+
+TEST(fork_join, thieves_that_stay_take_no_branch_of_other_domains) {
+  in_own_process(four_by_two, [] {
+    tbb::task_arena arena;
+    homing::initialize(arena, homing::steal_policy::domain);
+    arena.execute([] {
+      const homing::domain_index mine = homing::current_domain();
+      std::atomic<int> away{0};
+      for (int round = 0; round < 50; ++round) {
+        homing::for_children(0, 20, [&](int) {
+          if (homing::current_domain() != mine) ++away;
+          static_cast<void>(fib(10));
+        });
+      }
+      EXPECT_EQ(away.load(), 0);
+    });
+  });
+}
+
+void expect_forks_without_membarrier() {
+  if (!homing::testing::refuse({SYS_membarrier}, EPERM)) GTEST_SKIP() << "no filter can be installed here";
+  with_helpers([] {
+    for (int round = 0; round < 20; ++round) {
+      ASSERT_EQ(fib(fib_argument), fib_answer);
+      meet([](auto&& f, auto&& g) { fork_join(f, g); });
+    }
+  });
+}
+
+TEST(fork_join, where_membarrier_is_refused) { in_own_process({}, expect_forks_without_membarrier); }
+
+TEST(fork_join, where_membarrier_is_refused_after_a_while) {
+  in_own_process({}, [] {
+    with_helpers([] { ASSERT_EQ(fib(fib_argument), fib_answer); });
+    expect_forks_without_membarrier();
+  });
+}
+
+}  // namespace

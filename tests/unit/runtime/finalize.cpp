@@ -1,0 +1,166 @@
+// finalize from several threads at once, while others leave arenas with work in them: it returns in every thread, and
+// what was left behind has been done.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <thread>
+#include <vector>
+
+#include "unit/common/await.hpp"
+#include "unit/common/busy_arena.hpp"
+#include "unit/common/own_process.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+using homing::testing::await;
+using homing::testing::in_own_process;
+using homing::testing::on_machine;
+using homing::testing::threads;
+
+const homing::testing::environment two_by_two = on_machine("node:2 core:2 pu:1");
+
+bool finalize_here() {
+  tbb::task_scheduler_handle handle{tbb::attach{}};
+  return tbb::finalize(handle, std::nothrow);
+}
+
+/// Enqueues into an arena that ends at once: the arena stays behind with its work.
+void leave_work(sync::atomic<int>& to_do) {
+  to_do.fetch_add(1, sync::relaxed);
+  tbb::task_arena arena(2);
+  arena.enqueue([&to_do] { to_do.fetch_sub(1, sync::release); });
+}
+
+TEST(finalize, from_several_threads_while_arenas_are_left_with_work) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(4);
+    sync::atomic<int> to_do{0};
+    for (int round = 0; round < 100; ++round) {
+      sync::atomic<int> ended{0};
+      std::vector<std::jthread> users;
+      for (int u = 0; u < 6; ++u) {
+        users.emplace_back([&, u] {
+          for (int i = 0; i < 5; ++i) {
+            leave_work(to_do);
+            if (u % 2 == 0) {
+              static_cast<void>(finalize_here());
+            }
+          }
+          static_cast<void>(finalize_here());
+          ended.fetch_add(1, sync::release);
+        });
+      }
+      await("the end of finalize in every thread", [&] { return ended.load(sync::acquire) == 6; });
+    }
+    await("the work that was left", [&] { return to_do.load(sync::acquire) == 0; });
+  });
+}
+
+/// By a thread that is gone afterwards: one that has used the library refers to an arena, and nobody can finalize.
+template <typename Body>
+void as_another_thread(Body&& body) {
+  std::jthread{body}.join();
+}
+
+/// Keeps a worker, and with it whoever joins it, at its very end.
+class slow_end {
+ public:
+  ~slow_end() {
+    if (held.load(sync::acquire)) {
+      ends.store(true, sync::release);
+      await("the release of a worker's end", [] { return !held.load(sync::acquire); });
+    }
+  }
+  void touch() const noexcept {}
+  static inline sync::atomic<bool> held{false};
+  static inline sync::atomic<bool> ends{false};
+};
+
+/// Begins to finalize, and returns while the workers are being stopped. Those end when `held` is false again.
+std::jthread stop_workers_slowly() {
+  slow_end::held.store(true, sync::release);
+  slow_end::ends.store(false, sync::release);
+  as_another_thread([] {
+    sync::atomic<bool> ran{false};
+    tbb::task_arena(1).enqueue([&] {
+      static thread_local const slow_end end;
+      end.touch();
+      ran.store(true, sync::release);
+    });
+    await("the first worker", [&] { return ran.load(sync::acquire); });
+  });
+  std::jthread result([] { static_cast<void>(finalize_here()); });
+  await("the stop", [] { return slow_end::ends.load(sync::acquire); });
+  return result;
+}
+
+/// A call for a worker that comes while workers are being stopped finds none; it must be made up for.
+TEST(finalize, work_enqueued_while_workers_are_stopped_is_run) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(3);
+    sync::atomic<bool> ran{false};
+    std::jthread stops = stop_workers_slowly();
+    tbb::task_arena arena(1);
+    arena.enqueue([&] { ran.store(true, sync::release); });
+    slow_end::held.store(false, sync::release);
+    stops.join();
+    await("a task enqueued while workers were stopped", [&] { return ran.load(sync::acquire); });
+  });
+}
+
+TEST(finalize, ends_although_an_arena_was_left_while_workers_were_stopped) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(3);
+    sync::atomic<int> to_do{0};
+    std::jthread stops = stop_workers_slowly();
+    as_another_thread([&] { leave_work(to_do); });
+    slow_end::held.store(false, sync::release);
+    stops.join();
+    sync::atomic<bool> ended{false};
+    const std::jthread finalizes([&] {
+      EXPECT_TRUE(finalize_here());
+      ended.store(true, sync::release);
+    });
+    await("the end of finalize", [&] { return ended.load(sync::acquire); });
+    EXPECT_EQ(to_do.load(sync::acquire), 0);
+  });
+}
+
+/// Who finds nothing to wait for, since another thread is at it, still waits until the workers have ended.
+TEST(finalize, returns_in_no_thread_before_the_workers_have_ended) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(3);
+    std::jthread stops = stop_workers_slowly();
+    sync::atomic<bool> ended{false};
+    const std::jthread finalizes([&] {
+      tbb::task_scheduler_handle handle{tbb::attach{}};
+      EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
+      EXPECT_FALSE(slow_end::held.load(sync::acquire)) << "a worker lives";
+      ended.store(true, sync::release);
+    });
+    for (int i = 0; i < 1000; ++i) {
+      std::this_thread::yield();  // time enough to be wrong; never too much to be right
+    }
+    slow_end::held.store(false, sync::release);
+    await("the end of finalize", [&] { return ended.load(sync::acquire); });
+  });
+}
+
+/// No worker may enter it, and none can come.
+TEST(finalize, does_what_is_left_in_an_arena_without_a_slot_for_workers) {
+  in_own_process(two_by_two, [] {
+    sync::atomic<int> ran{0};
+    tbb::task_scheduler_handle handle{tbb::attach{}};
+    {
+      tbb::task_arena arena(2, 2);
+      arena.enqueue([&] { ran.fetch_add(1, sync::release); });
+    }
+    EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
+    EXPECT_EQ(ran.load(sync::acquire), 1);
+  });
+}
+
+}  // namespace

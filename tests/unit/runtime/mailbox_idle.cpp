@@ -1,0 +1,180 @@
+// The bypass pathology of TBB-NUMA 5.3: a task whose home's threads have been taken away waits although a thread looks
+// for work, with upstream's rule of when a mailbox is idle, and does not with ours. Nothing is timed: the idle thread
+// runs other tasks of the same deque, one after the other, past the one that waits. In the end its creator revokes it.
+#include <gtest/gtest.h>
+#include <homing/tasks.hpp>
+
+#include <array>
+#include <string_view>
+
+#include "runtime/workers/resource_manager.hpp"
+#include "unit/common/await.hpp"
+#include "unit/common/busy_arena.hpp"
+#include "unit/common/own_process.hpp"
+
+namespace {
+
+namespace sync = homing::sync;
+using homing::scheduler::arena_access;
+using homing::testing::await;
+using homing::testing::environment;
+using homing::testing::in_own_process;
+using homing::testing::threads;
+
+constexpr unsigned others = 200;  ///< tasks that the idle thread runs meanwhile
+
+environment two_domains(const char* rule) {
+  return {{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}, {"HOMING_MAILBOX_IDLE", rule}};
+}
+
+/// What is seen of the task that is sent to domain 1.
+struct outcome {
+  bool ran_at_once = false;  ///< before its creator looked for work itself
+  unsigned ran_in = ~0U;
+  bool by_its_creator = false;
+};
+
+/// An application thread in domain 0 and a worker in each domain. The thread sends a task to domain 1, whose worker
+/// goes to another arena before it can take it; then the worker of domain 0 is free.
+class contended {
+ public:
+  /// The same, but domain 1's worker stays where it is, and is busy.
+  outcome run_beside_busy() {
+    const auto limit = threads(3);
+    tbb::task_arena arena(3, 1U);
+    arena.execute([&] {
+      homing::task_group group;
+      for (int i = 0; i < 2; ++i) {
+        group.run([&] { hold(holds_[to_index(homing::current_domain())]); });
+      }
+      await("both workers", [&] { return holds_[0].held() && holds_[1].held(); });
+      group.run(homing::on(1U), [&] {
+        result_.ran_in = to_index(homing::current_domain());
+        ran_.store(true, sync::release);
+      });
+      holds_[0].end();
+      await("the task, by the thread that idles", [&] { return ran_.load(sync::acquire); });
+      holds_[1].end();
+      static_cast<void>(group.wait());
+    });
+    return result_;
+  }
+  outcome run(bool wait_for_task) {
+    const auto limit = threads(3);
+    tbb::task_arena arena(3, 1U);
+    tbb::task_arena contender(homing::testing::on_node(1).set_max_concurrency(1), 0U, tbb::task_arena::priority::high);
+    arena.execute([&] {
+      homing::task_group group;
+      EXPECT_EQ(to_index(homing::current_domain()), 0U);
+      for (int i = 0; i < 2; ++i) {
+        group.run([&] { hold(holds_[to_index(homing::current_domain())]); });
+      }
+      await("both workers", [&] { return holds_[0].held() && holds_[1].held(); });
+
+      const auto creator = std::this_thread::get_id();
+      group.run(homing::on(1U), [&] {
+        result_.ran_in = to_index(homing::current_domain());
+        result_.by_its_creator = std::this_thread::get_id() == creator;
+        ran_.store(true, sync::release);
+      });
+
+      contender.enqueue([&] { hold(contenders_); });
+      homing::scheduler::arena& inside = *arena_access::arena_of(arena);
+      await("the loss of domain 1's worker", [&] { return inside.domain(1).allotted.load(sync::relaxed) == 0; });
+      holds_[1].end();
+      await("the contender's worker", [&] { return contenders_.held(); });
+      holds_[0].end();
+
+      if (wait_for_task) {
+        await("the task, by the thread that idles", [&] { return ran_.load(sync::acquire); });
+      } else {
+        for (unsigned i = 0; i < others; ++i) {
+          sync::atomic<bool> other_ran{false};
+          group.run([&] { other_ran.store(true, sync::release); });
+          await("another task, by the thread that idles", [&] { return other_ran.load(sync::acquire); });
+        }
+      }
+      result_.ran_at_once = ran_.load(sync::acquire);
+      static_cast<void>(group.wait());
+    });
+    EXPECT_TRUE(ran_.load(sync::acquire));
+    contenders_.end();
+    return result_;
+  }
+
+ private:
+  class gate {
+   public:
+    void come() { held_.store(true, sync::release); }
+    [[nodiscard]] bool held() const { return held_.load(sync::acquire); }
+    void end() { over_.store(true, sync::release); }
+    [[nodiscard]] bool is_over() const { return over_.load(sync::acquire); }
+
+   private:
+    sync::atomic<bool> held_{false};
+    sync::atomic<bool> over_{false};
+  };
+  static void hold(gate& at) {
+    at.come();
+    await("a gate's end", [&] { return at.is_over(); });
+  }
+
+  std::array<gate, 2> holds_;
+  gate contenders_;
+  sync::atomic<bool> ran_{false};
+  outcome result_;
+};
+
+TEST(mailbox_idle, upstreams_rule_leaves_a_task_to_threads_that_have_gone) {
+  const auto report = in_own_process(two_domains("tbb"), [] {
+    const outcome seen = contended().run(false);
+    EXPECT_FALSE(seen.ran_at_once) << "a thread ran " << others << " other tasks past it";
+    EXPECT_TRUE(seen.by_its_creator);
+  });
+  EXPECT_GE(report.number("bypasses"), others) << "the task was passed by each time";
+  EXPECT_EQ(report.number("revokes"), 1U);
+}
+
+TEST(mailbox_idle, ours_gives_it_to_the_thread_that_idles) {
+  const auto report = in_own_process(two_domains("homing"), [] {
+    const outcome seen = contended().run(true);
+    EXPECT_TRUE(seen.ran_at_once);
+    EXPECT_EQ(seen.ran_in, 0U);
+    EXPECT_FALSE(seen.by_its_creator);
+  });
+  EXPECT_EQ(report.number("bypasses"), 0U);
+  EXPECT_EQ(report.number("revokes"), 0U);
+}
+
+TEST(mailbox_idle, figure_9s_gives_it_to_the_thread_that_idles) {
+  const auto report = in_own_process(two_domains("paper"), [] {
+    EXPECT_EQ(homing::scheduler::resource_manager::current().settings().mailbox_idle,
+              homing::scheduler::idle_rule::paper);
+    const outcome seen = contended().run(true);  // nobody is allotted to its home, and nobody searches there
+    EXPECT_TRUE(seen.ran_at_once);
+    EXPECT_EQ(seen.ran_in, 0U);
+    EXPECT_FALSE(seen.by_its_creator);
+  });
+  EXPECT_EQ(report.number("revokes"), 0U);
+}
+
+// All who are allotted to the task's home are there, and none of them searches: figure 9 knows no reason to leave it.
+TEST(mailbox_idle, figure_9s_has_no_patience_with_threads_that_are_busy) {
+  for (const char* const rule : {"paper", "homing"}) {
+    const auto report = in_own_process(two_domains(rule), [] { EXPECT_EQ(contended().run_beside_busy().ran_in, 0U); });
+    if (std::string_view(rule) == "paper") {
+      EXPECT_EQ(report.number("bypasses"), 0U);
+    } else {
+      EXPECT_GE(report.number("bypasses"), 1U) << "ours first looks for what belongs to its own domain";
+    }
+  }
+}
+
+TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {
+  in_own_process(two_domains("TBB"), [] {
+    EXPECT_EQ(homing::scheduler::resource_manager::current().settings().mailbox_idle,
+              homing::scheduler::idle_rule::homing);
+  });
+}
+
+}  // namespace

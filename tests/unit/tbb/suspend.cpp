@@ -1,0 +1,229 @@
+// Suspended tasks: a stack that waits, and was left for another one, still runs what only it may run.
+#include <gtest/gtest.h>
+#include <oneapi/tbb/task.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "unit/common/await.hpp"
+
+namespace {
+
+using homing::testing::await;
+
+/// A thread's own stack waits inside isolate(); a coroutine of its waits outside of any isolation and was left when the
+/// own stack could go on. A task without isolation, spawned by a thread that is busy otherwise, is for the coroutine,
+/// which has no thread then. [U5]
+TEST(suspend, a_stack_that_was_left_in_a_wait_is_called_for_tasks_of_its_isolation) {
+  constexpr int rounds = 300;
+  for (int round = 0; round < rounds; ++round) {
+    tbb::task_arena arena(3, 3);  // all slots reserved: no worker helps
+    tbb::detail::d1::wait_context own_wait(1);
+    tbb::detail::d1::wait_context coroutines_wait(1);
+    tbb::task::suspend_point point{};
+    std::atomic<bool> suspended{false};
+    std::atomic<bool> coroutine_waits{false};
+    std::atomic<bool> goes_on{false};
+    std::atomic<bool> over{false};
+    std::thread inside([&] {
+      arena.execute([&] {
+        tbb::this_task_arena::isolate([&] {
+          tbb::task_group group;
+          group.run([&] {
+            tbb::task::suspend([&](tbb::task::suspend_point p) {
+              point = p;
+              suspended = true;
+            });
+            goes_on = true;
+          });
+          tbb::task_group_context context;
+          tbb::detail::d1::wait(own_wait, context);
+          group.wait();
+        });
+      });
+      over = true;
+    });
+    await("the task that suspends", [&] { return suspended.load(); });
+    arena.enqueue([&] {
+      coroutine_waits = true;
+      tbb::task_group_context context;
+      tbb::detail::d1::wait(coroutines_wait, context);
+    });
+    await("the coroutine's task", [&] { return coroutine_waits.load(); });
+    tbb::task::resume(point);
+    await("the resumed task", [&] { return goes_on.load(); });
+    for (int i = 0; i < round; ++i) {  // at once at first: the stack may not be listed yet
+      std::this_thread::yield();
+    }
+    arena.execute([&] {
+      tbb::task_group group;
+      std::atomic<bool> ran{false};
+      group.run([&] {
+        ran = true;
+        own_wait.release();
+        coroutines_wait.release();
+      });
+      await("the spawned task to be taken", [&] { return ran.load(); });
+      group.wait();
+    });
+    await("the end of both waits, for which a task without isolation must run", [&] { return over.load(); });
+    inside.join();
+  }
+}
+
+/// One thread, and three stacks of it that wait for what its own stack will do, which may go on: the three must not
+/// take each other in turn for ever. [U8]
+TEST(suspend, stacks_that_wait_let_the_threads_own_stack_go_on) {
+  constexpr int rounds = 100;
+  constexpr int stacks = 3;
+  for (int round = 0; round < rounds; ++round) {
+    tbb::task_arena arena(2, 2);
+    tbb::detail::d1::wait_context waits[stacks] = {{1}, {1}, {1}};
+    tbb::task::suspend_point points[stacks] = {};
+    tbb::task::suspend_point own{};
+    std::atomic<int> suspended{0};
+    std::atomic<bool> all_resumed{false};
+    std::atomic<bool> own_resumed{false};
+    std::atomic<bool> over{false};
+    const auto suspend_at = [&](tbb::task::suspend_point& at) {
+      tbb::task::suspend([&](tbb::task::suspend_point p) {
+        at = p;
+        ++suspended;
+      });
+    };
+    std::thread inside([&] {
+      arena.execute([&] {
+        tbb::task_group group;
+        for (int i = 0; i < stacks; ++i) {
+          group.run([&, i] {
+            suspend_at(points[i]);
+            await("the resumption of all", [&] { return all_resumed.load(); });
+            if (!own_resumed.exchange(true)) {
+              tbb::task::resume(own);
+            }
+            tbb::task_group_context context;
+            tbb::detail::d1::wait(waits[i], context);
+          });
+        }
+        group.run([&] {  // the first to run, and on the thread's own stack
+          suspend_at(own);
+          for (auto& wait : waits) {
+            wait.release();
+          }
+        });
+        group.wait();
+      });
+      over = true;
+    });
+    await("all to be suspended", [&] { return suspended.load() == stacks + 1; });
+    for (auto& point : points) {
+      tbb::task::resume(point);
+    }
+    all_resumed = true;
+    await("the end of all", [&] { return over.load(); });
+    inside.join();
+  }
+}
+
+/// A stack that was left in a wait keeps its arena: everybody else leaves, and its memory is used anew. [U9]
+TEST(suspend, a_stack_that_was_left_in_a_wait_keeps_its_arena) {
+  for (int round = 0; round < 50; ++round) {
+    tbb::task::suspend_point point{};
+    std::atomic<bool> suspended{false};
+    std::atomic<bool> resumed_ended{false};
+    std::atomic<bool> waits{false};
+    std::atomic<bool> waiter_ended{false};
+    tbb::task_group_context context;
+    tbb::detail::d1::wait_context wait(1);
+    auto arena = std::make_unique<tbb::task_arena>(2, 1);
+    arena->enqueue([&] {  // leaves its worker's own stack
+      tbb::task::suspend([&](tbb::task::suspend_point p) {
+        point = p;
+        suspended = true;
+      });
+      resumed_ended = true;
+    });
+    await("the first task to suspend", [&] { return suspended.load(); });
+    arena->enqueue([&] {  // on a coroutine
+      waits = true;
+      tbb::detail::d1::wait(wait, context);
+      waiter_ended = true;
+    });
+    await("the second task to wait", [&] { return waits.load(); });
+    for (int i = 0; i < 100 * (round % 5); ++i) {
+      std::this_thread::yield();
+    }
+    arena.reset();
+    tbb::task::resume(point);
+    await("the first task's end", [&] { return resumed_ended.load(); });
+    for (int i = 0; i < 100 * (round % 7); ++i) {  // so that the worker has left, now and then
+      std::this_thread::yield();
+    }
+    std::vector<std::unique_ptr<unsigned char[]>> junk;
+    for (std::size_t bytes = 256; bytes < 16384; bytes += 128) {
+      junk.push_back(std::make_unique<unsigned char[]>(bytes));
+      std::fill_n(junk.back().get(), bytes, static_cast<unsigned char>(0x5A));
+    }
+    wait.release();
+    await("the second task's end", [&] { return waiter_ended.load(); });
+  }
+}
+
+/// No worker may ever come by itself, and everybody has left: a stack that may go on gets one. [A20]
+TEST(suspend, a_stack_goes_on_in_an_arena_that_has_no_workers) {
+  for (int round = 0; round < 50; ++round) {
+    tbb::task::suspend_point point{};
+    std::atomic<bool> suspended{false};
+    std::atomic<bool> ended{false};
+    tbb::task_arena arena(1);
+    arena.enqueue([&] {  // a mandatory worker's
+      tbb::task::suspend([&](tbb::task::suspend_point p) {
+        point = p;
+        suspended = true;
+      });
+      ended = true;
+    });
+    await("the task to suspend", [&] { return suspended.load(); });
+    arena.execute([] {});
+    tbb::task::resume(point);
+    await("the task to go on", [&] { return ended.load(); });
+  }
+}
+
+/// A stack that only helps, waiting for nothing, is left for one that may go on, and goes on itself afterwards. [U9]
+TEST(suspend, a_stack_that_empties_its_arena_is_left_and_comes_back) {
+  tbb::task_arena arena(1);
+  tbb::task::suspend_point own{};
+  tbb::task::suspend_point other{};
+  std::atomic<int> ended{0};
+  std::thread inside([&] {
+    arena.execute([&] {
+      tbb::task_group group;
+      group.run([&] {  // third: on a second coroutine
+        tbb::task::resume(other);
+        tbb::detail::r1::wait(arena);
+        EXPECT_GE(ended, 1);
+        ++ended;
+        tbb::task::resume(own);
+      });
+      group.run([&] {  // second: on a coroutine
+        tbb::task::suspend([&](tbb::task::suspend_point p) { other = p; });
+        ++ended;
+      });
+      group.run([&] {  // first: on the thread's own stack
+        tbb::task::suspend([&](tbb::task::suspend_point p) { own = p; });
+        ++ended;
+      });
+      group.wait();
+    });
+  });
+  await("all three tasks", [&] { return ended == 3; });
+  inside.join();
+}
+
+}  // namespace
