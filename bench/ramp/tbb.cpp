@@ -1,5 +1,5 @@
-// How long it takes until every thread has work: tasks, as many as threads, each of which waits for all others. Once with
-// threads that sleep, once in a process that has not made them yet.
+// How long it takes until every thread has work: tasks, as many as threads, each of which waits for all others. Once
+// with threads that sleep, once in a process that has not made them yet.
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <sys/wait.h>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
 #include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
-#include <exception>
 #include <thread>
 
 namespace homing::memory {

@@ -3,9 +3,9 @@
 #include <homing/topology.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <optional>
-#include <exception>
 #include <thread>
 #include <vector>
 

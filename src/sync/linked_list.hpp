@@ -2,7 +2,7 @@
 ///
 /// Entry: has `Entry* next`, `Entry* previous` and `bool listed`, by deriving from list_hook<Entry>.
 /// Ownership: none. Threads: whoever has the lock that guards the list; `listed` is guarded by it, too.
-/// Order:     push_front() puts an entry first.
+/// Order:     push_front() puts an entry first, push_back() last.
 #pragma once
 
 #include "platform/check.hpp"
@@ -27,18 +27,23 @@ class linked_list {
     e.listed = true;
     e.next = first_;
     e.previous = nullptr;
-    if (first_ != nullptr) {
-      first_->previous = &e;
-    }
+    (first_ != nullptr ? first_->previous : last_) = &e;
     first_ = &e;
+  }
+
+  void push_back(Entry& e) noexcept {
+    platform::require(!e.listed, "an entry is on one list at most");
+    e.listed = true;
+    e.next = nullptr;
+    e.previous = last_;
+    (last_ != nullptr ? last_->next : first_) = &e;
+    last_ = &e;
   }
 
   void remove(Entry& e) noexcept {
     platform::require(e.listed, "only what is on a list is taken off it");
     (e.previous != nullptr ? e.previous->next : first_) = e.next;
-    if (e.next != nullptr) {
-      e.next->previous = e.previous;
-    }
+    (e.next != nullptr ? e.next->previous : last_) = e.previous;
     e.listed = false;
   }
 
@@ -52,10 +57,11 @@ class linked_list {
   }
 
   /// Whoever is on it is forgotten, and keeps its marks: for the child of a fork, where it is nobody.
-  void forget() noexcept { first_ = nullptr; }
+  void forget() noexcept { first_ = last_ = nullptr; }
 
  private:
   Entry* first_ = nullptr;
+  Entry* last_ = nullptr;
 };
 
 }  // namespace homing::sync

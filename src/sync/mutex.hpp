@@ -18,8 +18,12 @@ namespace homing::sync {
 class mutex {
  public:
   void lock() noexcept {
-    if (try_lock()) {
-      return;
+    // To sleep and be woken takes longer than most sections.
+    for (std::size_t spins = 0; spins != spins_before_sleep; ++spins) {
+      if (word_.load(relaxed) == free && try_lock()) {
+        return;
+      }
+      cpu_relax();
     }
     // Whoever has waited leaves `contended` behind: it cannot know whether it was the only one.
     // acquire: what was written before the unlock. Nobody looks at a wish because of this.
@@ -42,6 +46,7 @@ class mutex {
   }
 
  private:
+  static constexpr std::size_t spins_before_sleep = size_or_modelled(50, 1);
   static constexpr std::uint32_t free = 0;
   static constexpr std::uint32_t held = 1;
   static constexpr std::uint32_t contended = 2;

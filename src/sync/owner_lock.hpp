@@ -16,30 +16,38 @@
 
 namespace homing::sync {
 
-class owner_lock {
+/// `AloneEnough`: how often the owner must have the shared lock in a row before it is its own again. A heavy fence
+/// costs some 100 times what a locked operation does.
+template <unsigned AloneEnough>
+class basic_owner_lock {
  public:
-  /// How often the owner must have the shared lock in a row before it is its own again: a heavy fence costs some 100
-  /// times what a locked operation does.
-  static constexpr unsigned alone_enough = 1024;
-
-  explicit owner_lock(unsigned enough = alone_enough) noexcept : alone_enough_(enough) {}
-
   void lock_as_owner() noexcept {
+    if (!try_lock_as_owner()) {
+      lock_shared_one();
+    }
+  }
+  void unlock_as_owner() noexcept {
+    if (__builtin_expect(holds_shared_one_, false)) {
+      unlock_shared_one();
+      return;
+    }
+    unlock_own();
+  }
+
+  /// The cheap way alone, and a light fence in any case. False if the lock is shared: the owner has nothing then.
+  [[nodiscard]] bool try_lock_as_owner() noexcept {
     inside_.store(true, relaxed);
     // relaxed, both: the fence between them orders them; who finds the lock shared acquires by the one beneath.
     light_fence();  // [OL1] inside, before the look; partner OL2
     if (__builtin_expect(is_shared_.load(relaxed), false)) {
       // release: this visit was none, and changed nothing.
       inside_.store(false, release);
-      lock_shared_one();
+      return false;
     }
+    return true;
   }
-
-  void unlock_as_owner() noexcept {
-    if (__builtin_expect(holds_shared_one_, false)) {
-      unlock_shared_one();
-      return;
-    }
+  /// After try_lock_as_owner().
+  void unlock_own() noexcept {
     // release: publishes the critical section to the acquire of OL3.
     inside_.store(false, release);
   }
@@ -78,7 +86,7 @@ class owner_lock {
   }
   [[gnu::noinline, gnu::cold]] void unlock_shared_one() noexcept {
     holds_shared_one_ = false;
-    if (++alone_ >= alone_enough_) {
+    if (++alone_ >= AloneEnough) {
       // [OL4] Under the shared lock: who comes next finds it the owner's, and goes through OL2.
       is_shared_.store(false, relaxed);
     }
@@ -89,15 +97,18 @@ class owner_lock {
   atomic<bool> inside_{false};            ///< the owner, by the cheap way
   atomic<bool> is_shared_{false};         ///< the owner must take the other lock; written under it
   plain<bool> holds_shared_one_ = false;  ///< the owner, by the other way; its own
-  const unsigned alone_enough_;
-  plain<unsigned> alone_ = 0;  ///< the owner's sections since another thread's; guarded by shared_one_
+  plain<unsigned> alone_ = 0;             ///< the owner's sections since another thread's; guarded by shared_one_
   spin_lock shared_one_;
 };
 
+inline constexpr unsigned alone_enough = 1024;
+using owner_lock = basic_owner_lock<alone_enough>;
+
 /// Holds the lock for a scope, as the owner or another thread.
+template <unsigned AloneEnough>
 class [[nodiscard]] scoped_owner_lock {
  public:
-  scoped_owner_lock(owner_lock& lock, bool as_owner) noexcept : lock_(lock), as_owner_(as_owner) {
+  scoped_owner_lock(basic_owner_lock<AloneEnough>& lock, bool as_owner) noexcept : lock_(lock), as_owner_(as_owner) {
     as_owner ? lock.lock_as_owner() : lock.lock_as_other();
   }
   ~scoped_owner_lock() { as_owner_ ? lock_.unlock_as_owner() : lock_.unlock_as_other(); }
@@ -105,7 +116,7 @@ class [[nodiscard]] scoped_owner_lock {
   scoped_owner_lock& operator=(const scoped_owner_lock&) = delete;
 
  private:
-  owner_lock& lock_;
+  basic_owner_lock<AloneEnough>& lock_;
   const bool as_owner_;
 };
 

@@ -49,6 +49,9 @@ class parker {
     }
   }
 
+  /// Owner: whether the next park() would return at once.
+  [[nodiscard]] bool has_token() const noexcept { return word_.load(relaxed) == token; }
+
   /// Drops a token that may have been left; the owner calls it before it announces a new sleep.
   void clear() noexcept { word_.store(empty, relaxed); }
 

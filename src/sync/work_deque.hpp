@@ -15,6 +15,8 @@
 ///            two ends), with entries claimed one by one instead of by index.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -37,16 +39,20 @@ class work_deque {
   };
 
  public:
-  static constexpr std::size_t initial_capacity = size_or_modelled(64, 2);
+  /// Of the first array, which needs no memory, and of the next, from which on they double.
+  static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);
+  static constexpr std::size_t second_capacity = size_or_modelled(64, 4);
 
-  work_deque() = default;
+  // Not initialized: the first entries.
+  work_deque() noexcept {}  // NOLINT(modernize-use-equals-default): `= default` would clear them
   work_deque(const work_deque&) = delete;
   work_deque& operator=(const work_deque&) = delete;
 
   ~work_deque() {
-    while (newest_ != nullptr) {
+    while (newest_ != nullptr && newest_ != &first_array_) {
       delete std::exchange(newest_, newest_->older);
     }
+    std::destroy_n(first_array_.entries, first_array_.capacity);
   }
 
   /// Owner only. Adds at the tail.
@@ -56,10 +62,14 @@ class work_deque {
     }
   }
   [[nodiscard]] bool try_push(std::uintptr_t item, std::uint64_t tag) noexcept {
-    if (__builtin_expect(tail_.load(relaxed) >= owner_capacity_, false) && !make_room()) {
+    return try_push_at_once(item, tag) || (make_room() && try_push_at_once(item, tag));
+  }
+  /// The same where the array need not be changed; false if it must.
+  [[nodiscard]] bool try_push_at_once(std::uintptr_t item, std::uint64_t tag) noexcept {
+    const std::size_t at = tail_.load(relaxed);
+    if (__builtin_expect(at >= owner_capacity_, false)) {
       return false;
     }
-    const std::size_t at = tail_.load(relaxed);
     entry& e = owner_array_[at];
     // [D1] The tag is written before the item, and the item before the tail: release on each, acquired by D5 and D4.
     e.tag.store(tag, relaxed);
@@ -87,17 +97,7 @@ class work_deque {
         passed_over = true;
         continue;
       }
-      if (!passed_over) {
-        // [D2] release: before D3's fence; a thief that reads this tail in D9 sees the entries of below.
-        tail_.store(at, release);
-      }
-      // [D3] The claim. acquire: of what a thief did before it took the entry; release: as D5's.
-      const std::uintptr_t item = e.item.exchange(0, acq_rel);
-      // The store of tail in D2 before the load of head; partner D6 and D9 (head, then tail).
-      full_fence_after_exchange();
-      if (!passed_over && head_.load(relaxed) > at) {
-        lower_head(at);
-      }
+      const std::uintptr_t item = passed_over ? e.item.exchange(0, acq_rel) : claim_newest(at);  // [D3]
       if (item != 0) {
         return {item, tag};
       }
@@ -108,6 +108,21 @@ class work_deque {
       head_.store(0, release);
     }
     return {};
+  }
+
+  /// Owner only. The same if the entry at the tail will do; item 0 says nothing, and pop() looks further.
+  template <typename Filter>
+  [[nodiscard]] deque_item pop_newest(Filter&& accepts) noexcept {
+    const std::size_t tail = tail_.load(relaxed);
+    if (tail == 0) {
+      return {};
+    }
+    entry& e = owner_array_[tail - 1];
+    const std::uint64_t tag = e.tag.load(relaxed);
+    if (e.item.load(relaxed) == 0 || !accepts(tag)) {
+      return {};
+    }
+    return {claim_newest(tail - 1), tag};
   }
 
   /// Any thread. Takes the oldest entry whose tag `accepts` returns true for. `accepts` may see a tag that belongs to
@@ -180,15 +195,27 @@ class work_deque {
     atomic<std::uint64_t> tag{0};
   };
   struct array {
-    std::size_t capacity;
-    std::unique_ptr<entry[]> entries;
-    array* older;
+    std::size_t capacity = 0;
+    entry* entries = nullptr;
+    std::unique_ptr<entry[]> owned = nullptr;  ///< the entries, but for the first array's
+    array* older = nullptr;
   };
 
-  /// Null if there is no memory.
-  static array* make_array(std::size_t capacity, array* older) noexcept {
+  /// The next larger one; null if there is no memory.
+  array* make_array() noexcept {
+    if (newest_ == nullptr) {
+      first_array_.capacity = initial_capacity;
+      first_array_.entries = reinterpret_cast<entry*>(first_entries_);
+      std::uninitialized_value_construct_n(first_array_.entries, initial_capacity);
+      return &first_array_;
+    }
+    const std::size_t capacity = std::max(second_capacity, newest_->capacity * 2);
     std::unique_ptr<entry[]> entries(new (std::nothrow) entry[capacity]);
-    return entries == nullptr ? nullptr : new (std::nothrow) array{capacity, std::move(entries), older};
+    if (entries == nullptr) {
+      return nullptr;
+    }
+    entry* const first = entries.get();
+    return new (std::nothrow) array{capacity, first, std::move(entries), newest_};
   }
 
   /// Owner, with the array full: moves the live entries to index 0, into a larger array if half or more are live and
@@ -202,10 +229,10 @@ class work_deque {
     entry* target = owner_array_;
     std::size_t capacity = owner_capacity_;
     if (live * 2 >= owner_capacity_) {
-      array* const larger = make_array(capacity == 0 ? initial_capacity : capacity * 2, newest_);
+      array* const larger = make_array();
       if (larger != nullptr) {
         newest_ = larger;
-        target = larger->entries.get();
+        target = larger->entries;
         capacity = larger->capacity;
       } else if (live == capacity) {
         return false;
@@ -244,6 +271,20 @@ class work_deque {
     }
   }
 
+  /// Owner: of the entries at or above `at` only that one may be left. Its item, or 0 if a thief has it.
+  std::uintptr_t claim_newest(std::size_t at) noexcept {
+    // [D2] release: before D3's fence; a thief that reads this tail in D9 sees the entries of below.
+    tail_.store(at, release);
+    // [D3] The claim. acquire: of what a thief did before it took the entry; release: as D5's.
+    const std::uintptr_t item = owner_array_[at].item.exchange(0, acq_rel);
+    // The store of tail in D2 before the load of head; partner D6 and D9 (head, then tail).
+    full_fence_after_exchange();
+    if (__builtin_expect(head_.load(relaxed) > at, false)) {
+      lower_head(at);
+    }
+    return item;
+  }
+
   enum class raised : bool { over_nothing, over_entries };
 
   /// Thief: [from, until) was empty when it looked. Says whether it had to go back, or the owner might have.
@@ -279,6 +320,8 @@ class work_deque {
 
   alignas(cache_line_bytes) atomic<std::size_t> head_{0};
   atomic<const array*> shared_array_{nullptr};
+  array first_array_;                                                         ///< empty until the first push
+  alignas(entry) std::byte first_entries_[initial_capacity * sizeof(entry)];  // NOLINT: raw until then
 };
 
 }  // namespace homing::sync

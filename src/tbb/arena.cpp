@@ -26,11 +26,11 @@ bool is_left_behind(const scheduler::arena& a) noexcept {
 
 /// A new arena for an object whose arena is left behind.
 [[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
-  auto* fresh = new scheduler::arena(scheduler::resource_manager::current(), old.request());
-  fresh->add_user();
+  scheduler::arena& fresh = scheduler::arena::make(scheduler::resource_manager::current(), old.request());
+  fresh.add_user();
   scheduler::arena* now = nullptr;
-  if (!task_arena_impl::replace_arena(user, old, *fresh, now)) {
-    fresh->drop_user();
+  if (!task_arena_impl::replace_arena(user, old, fresh, now)) {
+    fresh.drop_user();
   }
   return now;
 }
@@ -78,9 +78,9 @@ void make_arena(d1::task_arena_base& user) {
   request.steal = t.steal_in_next_arena;
   scheduler::resource_manager& manager = scheduler::resource_manager::current();
   assert_meant(manager.machine(), request);
-  auto* a = new scheduler::arena(manager, request);
-  a->add_user();
-  task_arena_impl::set_arena(user, a);
+  scheduler::arena& a = scheduler::arena::make(manager, request);
+  a.add_user();
+  task_arena_impl::set_arena(user, &a);
 }
 
 }  // namespace

@@ -10,12 +10,21 @@ namespace {
 
 using homing::memory::object_pool;
 
-/// The thread enters its arena here, not only when it spawns: no memory for that is told before there is a task that
-/// somebody waits for.
-inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
-  object_pool& mine = *homing::scheduler::arena_thread().pool;
+inline void* allocate_of(object_pool& mine, d1::small_object_pool*& pool, std::size_t bytes) {
   pool = &mine;
   return mine.allocate(bytes);
+}
+
+/// The thread enters its arena here, not only when it spawns: no memory for that is told before there is a task that
+/// somebody waits for.
+[[gnu::cold, gnu::noinline]] void* allocate_first(d1::small_object_pool*& pool, std::size_t bytes) {
+  return allocate_of(*homing::scheduler::arena_thread().pool, pool, bytes);
+}
+
+inline void* allocate_here(d1::small_object_pool*& pool, std::size_t bytes) {
+  const homing::scheduler::thread_state* const here = homing::scheduler::this_thread_or_null;
+  return __builtin_expect(here != nullptr && here->in != nullptr, true) ? allocate_of(*here->pool, pool, bytes)
+                                                                        : allocate_first(pool, bytes);
 }
 
 inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size_t bytes) {

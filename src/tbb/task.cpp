@@ -10,7 +10,33 @@ namespace tbb::detail::r1 {
 
 namespace scheduler = homing::scheduler;
 
-void spawn(d1::task& t, d1::task_group_context& ctx) { scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx); }
+namespace {
+
+/// A thread that has entered an arena, or null.
+inline scheduler::thread_state* thread_in_arena() noexcept {
+  scheduler::thread_state* const t = scheduler::this_thread_or_null;
+  return __builtin_expect(t != nullptr && t->in != nullptr, true) ? t : nullptr;
+}
+
+// What comes first on a thread is done apart: the hot functions end by a jump, and keep nothing over a call.
+
+[[gnu::cold, gnu::noinline]] void spawn_first(d1::task& t, d1::task_group_context& ctx) {
+  scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx);
+}
+
+[[gnu::cold, gnu::noinline]] void wait_first(d1::wait_context& wait, d1::task_group_context& ctx) {
+  scheduler::run_and_wait(scheduler::arena_thread(), nullptr, wait, ctx);
+}
+
+}  // namespace
+
+void spawn(d1::task& t, d1::task_group_context& ctx) {
+  if (scheduler::thread_state* const here = thread_in_arena()) {
+    scheduler::spawn(*here, t, ctx);
+  } else {
+    spawn_first(t, ctx);
+  }
+}
 
 void spawn(d1::task& t, d1::task_group_context& ctx, d1::slot_id id) {
   scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx, id);
@@ -25,7 +51,11 @@ void execute_and_wait(d1::task& t, d1::task_group_context& t_ctx, d1::wait_conte
 }
 
 void wait(d1::wait_context& wait, d1::task_group_context& ctx) {
-  scheduler::run_and_wait(scheduler::arena_thread(), nullptr, wait, ctx);
+  if (scheduler::thread_state* const here = thread_in_arena()) {
+    scheduler::run_and_wait(*here, nullptr, wait, ctx);
+  } else {
+    wait_first(wait, ctx);
+  }
 }
 
 d1::slot_id execution_slot(const d1::execution_data*) {

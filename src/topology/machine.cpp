@@ -68,8 +68,13 @@ unsigned machine::threads_per_core(const constraints_query& query) const {
 
 std::vector<unsigned> machine::allowed_cpus_by_domain(const constraints_query& query) const {
   std::vector<unsigned> counts(domains_.size());
-  for_each_match(query, [&](const cpu_place& place) { ++counts[to_index(place.domain)]; });
+  count_allowed_cpus(query, counts);
   return counts;
+}
+
+void machine::count_allowed_cpus(const constraints_query& query, std::span<unsigned> by_domain) const noexcept {
+  std::fill(by_domain.begin(), by_domain.end(), 0);
+  for_each_match(query, [&](const cpu_place& place) { ++by_domain[to_index(place.domain)]; });
 }
 
 }  // namespace homing::topology

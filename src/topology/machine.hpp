@@ -128,6 +128,8 @@ class machine {
   [[nodiscard]] unsigned threads_per_core(const constraints_query& query) const;
   /// For each domain, how many of its CPUs satisfy the constraints (the quota is not applied).
   [[nodiscard]] std::vector<unsigned> allowed_cpus_by_domain(const constraints_query& query) const;
+  /// The same, written to one count for each domain.
+  void count_allowed_cpus(const constraints_query& query, std::span<unsigned> by_domain) const noexcept;
 
   [[nodiscard]] const limits& cut() const noexcept { return limits_; }
   /// A drawing in text, a line a domain; says "virtual" on a made-up machine.

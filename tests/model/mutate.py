@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 MODELS = {
     "src/sync/work_deque.hpp": "deque",
     "src/sync/owner_lock.hpp": "owner_lock",
+    "src/runtime/task/cancel_marks.hpp": "contexts",
     "src/sync/spin_lock.hpp": "locks",
     "src/sync/mutex.hpp": "locks",
     "src/sync/parker.hpp": "parker",

@@ -7,10 +7,9 @@ namespace {
 
 using namespace homing;
 using namespace homing::model;
-using sync::owner_lock;
 
 struct guarded {
-  owner_lock lock{2};  // shared for two sections of its owner's
+  sync::basic_owner_lock<2> lock;  // shared for two sections of its owner's
   sync::plain<int> count = 0;
 
   void as_owner(int times) {

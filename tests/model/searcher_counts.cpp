@@ -1,6 +1,9 @@
 /// Searchers counted by domain: a push that relied on a searcher is seen by the last one that stops.
 /// Method: every execution of one pusher and of searchers of two domains; docs/protocols/sleep.md [S3], [S14], [S16].
 #include "runtime/arena/searcher_counts.hpp"
+
+#include <array>
+
 #include "engine/model.hpp"
 #include "runtime/arena/slot_hold.hpp"
 #include "sync/asymmetric_fence.hpp"
@@ -16,7 +19,8 @@ using sync::relaxed;
 
 /// One push, and who answers for it: the pusher that saw nobody calls; a searcher that stops last looks.
 struct frame {
-  searcher_counts counts{2};
+  std::array<searcher_counts::line, 2> lines{};
+  searcher_counts counts{lines};
   sync::atomic<int> pushed = 0;
   sync::atomic<int> answers = 0;
 

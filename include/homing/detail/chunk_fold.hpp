@@ -26,12 +26,7 @@ class chunk_fold final : private chunked_work {
  public:
   chunk_fold(const std::vector<loop_part<Range>>& parts, cutting where, const Value& identity, const Body& body,
              const Join& join, tbb::task_group_context& context)
-      : plan_(parts, where),
-        where_(where),
-        identity_(identity),
-        body_(body),
-        join_(join),
-        context_(context) {
+      : plan_(parts, where), where_(where), identity_(identity), body_(body), join_(join), context_(context) {
     if constexpr (has_values) values_.resize(plan_.fragments().size());
   }
 

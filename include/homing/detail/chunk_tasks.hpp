@@ -226,7 +226,7 @@ class chunk_sender {
   const std::vector<chunk>& chunks_;
   tbb::task_group_context& context_;
   d1::wait_context wait_;
-  const std::unique_ptr<head_task[]> heads_;         ///< by group
+  const std::unique_ptr<head_task[]> heads_;       ///< by group
   const std::unique_ptr<place_for_task[]> tasks_;  ///< by the first of their chunks
 };
 

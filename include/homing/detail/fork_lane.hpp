@@ -80,9 +80,7 @@ struct alignas(128) fork_lane {
   static constexpr std::uint32_t no_home = ~std::uint32_t{0};
 
   /// Owner. Whether a branch has its place here, private or given.
-  [[nodiscard]] bool has_forks() const noexcept {
-    return bottom.load(std::memory_order_relaxed) != 0;
-  }
+  [[nodiscard]] bool has_forks() const noexcept { return bottom.load(std::memory_order_relaxed) != 0; }
   /// Owner. Puts the branch on top, at `at`. False if calls->pushed() must follow.
   [[nodiscard, gnu::always_inline]] bool push(fork_branch& b, std::size_t& at) noexcept {
     at = bottom.load(std::memory_order_relaxed);

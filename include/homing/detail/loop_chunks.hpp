@@ -26,7 +26,7 @@ struct fragment {
 struct chunk {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
-  std::uint16_t slot = no_slot;  ///< of the calling thread's arena; no_slot: any thread
+  std::uint16_t slot = no_slot;       ///< of the calling thread's arena; no_slot: any thread
   std::optional<std::uint32_t> home;  ///< where its data is
   static constexpr std::uint16_t no_slot = 0xFFFF;
 };
@@ -183,7 +183,8 @@ class loop_plan {
       chunk_group& g = groups_[i];
       if (i != domains) g.domain = i;
       const std::uint32_t parts_in_it = g.last_part;
-      g.chunks_max = static_cast<std::uint32_t>(std::clamp<std::size_t>(g.chunks_max, 1, std::max<std::size_t>(1, g.points)));
+      g.chunks_max =
+          static_cast<std::uint32_t>(std::clamp<std::size_t>(g.chunks_max, 1, std::max<std::size_t>(1, g.points)));
       g.first_part = g.last_part = part;
       g.first_chunk = chunk_count;
       g.first_fragment = fragment_count;

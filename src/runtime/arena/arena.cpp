@@ -1,51 +1,89 @@
 #include "runtime/arena/arena.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
+#include <vector>
 
 #include "platform/check.hpp"
 
 namespace homing::scheduler {
 
-arena::arena(worker_supplier& supplier, const arena_request& request)
-    : work_places(supplier.settings().domain_count, request.steal.value_or(supplier.settings().steal),
-                  supplier.settings().mailbox_idle),
-      supplier_(supplier),
-      request_(request),
-      searchers_(*this, *this),
-      account_(*this),
-      sleepers_(*this, searchers_) {
-  const topology::machine& machine = settings().machine;
-  cpus_by_domain_ = machine.allowed_cpus_by_domain(request.constraints);
-  for (unsigned d = 0; d < domain_count() && request.only_domain >= 0; ++d) {
-    cpus_by_domain_[d] = static_cast<int>(d) == request.only_domain ? cpus_by_domain_[d] : 0;
-  }
-  const bool constrained = request.constraints != topology::constraints_query{};
-  if (std::accumulate(cpus_by_domain_.begin(), cpus_by_domain_.end(), 0U) == 0) {
-    cpus_by_domain_ = machine.allowed_cpus_by_domain({});
-  }
-  if (request.max_concurrency > 0) {
-    max_concurrency_ = static_cast<unsigned>(request.max_concurrency);
-  } else if (request.only_domain >= 0) {
-    max_concurrency_ = cpus_by_domain_[static_cast<unsigned>(request.only_domain)];
-  } else {
-    max_concurrency_ = constrained ? machine.concurrency(request.constraints) : supplier.default_concurrency();
-  }
-  max_concurrency_ = std::clamp(max_concurrency_, 1U, unsigned{first_domain_slot} - 1U);
-  reserved_slots_ = std::min(request.reserved_slots, max_concurrency_);
-  max_workers_ = max_concurrency_ - reserved_slots_;
-  // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
-  make_slots(reserved_slots_ == 0 ? max_concurrency_ : std::max(2U, max_concurrency_), cpus_by_domain_);
-  account_.present.resize(domain_count());
-  account_.searching.resize(domain_count());
-  account_.share.resize(domain_count());
+namespace {
 
-  default_context_ =
-      std::make_unique<task_group_context>(task_group_context::isolated, task_group_context::fp_settings);
-  supplier.link(*this);
+/// CPUs that satisfy the request, by domain; all if none does.
+void count_cpus(const topology::machine& machine, const arena_request& request,
+                std::span<unsigned> by_domain) noexcept {
+  machine.count_allowed_cpus(request.constraints, by_domain);
+  for (unsigned d = 0; d < by_domain.size() && request.only_domain >= 0; ++d) {
+    by_domain[d] = static_cast<int>(d) == request.only_domain ? by_domain[d] : 0;
+  }
+  if (std::accumulate(by_domain.begin(), by_domain.end(), 0U) == 0) {
+    machine.count_allowed_cpus({}, by_domain);
+  }
 }
 
-arena::~arena() = default;
+unsigned concurrency_of(const worker_supplier& supplier, const arena_request& request) {
+  const topology::machine& machine = supplier.settings().machine;
+  if (request.max_concurrency > 0) {
+    return static_cast<unsigned>(request.max_concurrency);
+  }
+  if (request.only_domain >= 0) {
+    std::vector<unsigned> cpus(supplier.settings().domain_count);
+    count_cpus(machine, request, cpus);
+    return cpus[static_cast<unsigned>(request.only_domain)];
+  }
+  return request.constraints != topology::constraints_query{} ? machine.concurrency(request.constraints)
+                                                              : supplier.default_concurrency();
+}
+
+}  // namespace
+
+arena::size arena::size_for(const worker_supplier& supplier, const arena_request& request) {
+  const unsigned most = std::clamp(concurrency_of(supplier, request), 1U, unsigned{first_domain_slot} - 1U);
+  const unsigned reserved = std::min(request.reserved_slots, most);
+  // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
+  return {most, reserved, {reserved == 0 ? most : std::max(2U, most), supplier.settings().domain_count}};
+}
+
+std::size_t arena::size::bytes() const noexcept {
+  return sizeof(arena) + bytes_for(places) + worker_account::bytes_for(places.domains) +
+         places.domains * sizeof(unsigned);
+}
+
+arena& arena::make(worker_supplier& supplier, const arena_request& request) {
+  const size s = size_for(supplier, request);
+  void* const block = supplier.memory_of_arenas().take(s.bytes());
+  try {
+    return *new (block) arena(supplier, request, s, arena_room(static_cast<std::byte*>(block) + sizeof(arena)));
+  } catch (...) {
+    supplier.memory_of_arenas().put(block, s.bytes());
+    throw;
+  }
+}
+
+void arena::end() noexcept {
+  const std::size_t bytes = size{max_concurrency_, reserved_slots_, {slot_count(), domain_count()}}.bytes();
+  arena_memory& memory = supplier_.memory_of_arenas();
+  this->~arena();
+  memory.put(this, bytes);
+}
+
+arena::arena(worker_supplier& supplier, const arena_request& request, const size& s, arena_room room)
+    : work_places(room, s.places, request.steal.value_or(supplier.settings().steal), supplier.settings().mailbox_idle),
+      supplier_(supplier),
+      request_(request),
+      max_concurrency_(s.max_concurrency),
+      reserved_slots_(s.reserved_slots),
+      max_workers_(s.max_concurrency - s.reserved_slots),
+      searchers_(*this, *this),
+      account_(*this, room, s.places.domains),
+      sleepers_(*this, searchers_),
+      cpus_by_domain_(room.make<unsigned>(s.places.domains)) {
+  count_cpus(settings().machine, request, cpus_by_domain_);
+  deal_slots(cpus_by_domain_);
+  supplier.link(*this);
+}
 
 // A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
 slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
@@ -259,9 +297,23 @@ int arena::workers_wanted() const noexcept {
 }
 
 bool arena::could_come() const noexcept {
-  return !account_.busy.load(sync::relaxed) || sleepers_.any() ||
-         ((supplier_.available() > 0 || account_.trimmed.load(sync::relaxed) || supplier_.refusal_has_ended()) &&
-          account_.workers.load(sync::relaxed) < workers_wanted());
+  if (!account_.busy.load(sync::relaxed) || sleepers_.any()) {
+    return true;
+  }
+  // [A12] Where no worker is allowed, whoever changes that looks for work behind a heavy fence; partner: a push.
+  return account_.workers.load(sync::relaxed) < workers_wanted() &&
+         (supplier_.allottable_workers() != 0 || account_.mandatory.load(sync::relaxed)) &&
+         (supplier_.available() > 0 || account_.trimmed.load(sync::relaxed) || supplier_.refusal_has_ended());
+}
+
+void arena::call_for_spawned_work(isolation_tag isolation, unsigned home) noexcept {
+  if (could_come()) {
+    call_somebody({work_kind::spawned, isolation, home}, reach::all);
+  }
+}
+
+void arena::new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept {
+  new_work_that_stays({work_kind::spawned, isolation, 0}, where);
 }
 
 void arena::call_somebody(const work_call& call, reach who) noexcept {

@@ -11,9 +11,8 @@
 /// Source:    TBB-NUMA 4.3, 4.4.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "runtime/arena/observer_list.hpp"
 #include "runtime/arena/searchers.hpp"
@@ -37,8 +36,10 @@ struct arena_request {
 
 class arena final : public work_places, private search_caller {
  public:
-  arena(worker_supplier& supplier, const arena_request& request);
-  ~arena();
+  /// In memory of the supplier's, to which it is linked. Errors: std::bad_alloc.
+  [[nodiscard]] static arena& make(worker_supplier& supplier, const arena_request& request);
+  /// Its end, when it is linked no more.
+  void end() noexcept;
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
@@ -54,7 +55,7 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] worker_supplier& supplier() const noexcept { return supplier_; }
   [[nodiscard]] const scheduler_settings& settings() const noexcept { return supplier_.settings(); }
   /// CPUs that satisfy the constraints, by domain.
-  [[nodiscard]] const std::vector<unsigned>& cpus_by_domain() const noexcept { return cpus_by_domain_; }
+  [[nodiscard]] std::span<const unsigned> cpus_by_domain() const noexcept { return cpus_by_domain_; }
   [[nodiscard]] searchers& search() noexcept { return searchers_; }
   [[nodiscard]] const searchers& search() const noexcept { return searchers_; }
   [[nodiscard]] sleepers& asleep() noexcept { return sleepers_; }
@@ -62,7 +63,7 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] const worker_account& account() const noexcept { return account_; }
   /// A pinned section's: workers of other domains come for what must be run only, and only if its own domain has none.
   [[nodiscard]] bool is_of_one_domain() const noexcept { return request_.only_domain >= 0; }
-  [[nodiscard]] task_group_context& default_context() noexcept { return *default_context_; }
+  [[nodiscard]] task_group_context& default_context() noexcept { return default_context_; }
 
   /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
   /// it can; one that comes by execute(), a worker of another arena perhaps, gets the first that is free.
@@ -74,12 +75,12 @@ class arena final : public work_places, private search_caller {
 
   /// After a push to the deque of the slot: calls a thread if none looks for work and one could come. The hot side of
   /// sleep.md [S2].
-  void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
+  [[gnu::always_inline]] void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
     searchers_.pushers_fence();
     if (__builtin_expect(thieves_stay(), false)) {
-      new_work_that_stays({work_kind::spawned, isolation, 0}, where);
-    } else if (searchers_.nobody_seen_from(home) && could_come()) {
-      call_somebody({work_kind::spawned, isolation, home}, reach::all);
+      new_spawned_work_that_stays(isolation, where);
+    } else if (searchers_.nobody_seen_from(home) && may_come()) {
+      call_for_spawned_work(isolation, home);
     }
   }
   /// As new_work(), of whatever the slot's deque has.
@@ -119,6 +120,12 @@ class arena final : public work_places, private search_caller {
 
   /// Workers: asked to go because there are more than allotted.
   [[nodiscard]] bool worker_should_leave(const thread_state& t) const noexcept;
+
+  /// [A22] Nobody refers to the arena but workers inside that look for work, so nobody brings it any; a hint.
+  [[nodiscard]] bool is_abandoned() const noexcept {
+    return account_.users.load(sync::relaxed) == 0 &&
+           searching.outer_in_all() >= account_.references.load(sync::acquire);
+  }
 
   void add_reference() noexcept { account_.add_reference(); }
   /// The last reference deletes the arena unless work is left; then the workers that come for it do.
@@ -173,15 +180,34 @@ class arena final : public work_places, private search_caller {
   bool stand_down(pushers who, slot_id this_slot) noexcept;
 
  private:
+  /// How many threads may be in it, and how many slots that takes.
+  struct size {
+    unsigned max_concurrency;
+    unsigned reserved_slots;
+    counts places;
+    [[nodiscard]] std::size_t bytes() const noexcept;
+  };
+  [[nodiscard]] static size size_for(const worker_supplier& supplier, const arena_request& request);
+  arena(worker_supplier& supplier, const arena_request& request, const size& s, arena_room room);
+  ~arena() = default;
+
   /// The heavy side of a pusher's light fence.
   void see_pushes(slot_id this_slot) noexcept;
 
   // search_caller
   [[nodiscard]] bool could_come() const noexcept override;
+  /// No less than that, at a glance: an arena of one thread calls nobody.
+  [[nodiscard]] bool may_come() const noexcept {
+    return !account_.busy.load(sync::relaxed) || sleepers_.any() || account_.mandatory.load(sync::relaxed) ||
+           account_.workers.load(sync::relaxed) < static_cast<int>(max_workers_);
+  }
   void call(const work_call& call, reach who) noexcept override { call_somebody(call, who); }
   void found_nothing_left() noexcept override;
 
   [[nodiscard]] int workers_wanted() const noexcept;
+  // Of new_work(), what is done apart: it ends by a jump to one of them.
+  [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, unsigned home) noexcept;
+  [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
   /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
   void want_mandatory_worker_if_deserted() noexcept;
@@ -203,11 +229,10 @@ class arena final : public work_places, private search_caller {
 
   worker_supplier& supplier_;
   const arena_request request_;
-  unsigned max_concurrency_ = 0;
-  unsigned reserved_slots_ = 0;
-  unsigned max_workers_ = 0;
-  std::vector<unsigned> cpus_by_domain_;
-  std::unique_ptr<task_group_context> default_context_;
+  const unsigned max_concurrency_;
+  const unsigned reserved_slots_;
+  const unsigned max_workers_;
+  task_group_context default_context_{task_group_context::isolated, task_group_context::fp_settings};
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
@@ -216,6 +241,7 @@ class arena final : public work_places, private search_caller {
   searchers searchers_;
   worker_account account_;
   sleepers sleepers_;
+  const std::span<unsigned> cpus_by_domain_;
 };
 
 }  // namespace homing::scheduler

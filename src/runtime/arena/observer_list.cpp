@@ -43,14 +43,50 @@ namespace homing::scheduler {
 
 using proxy = tbb::detail::r1::observer_proxy;
 
-observer_list::observer_list() : state_(std::make_shared<shared_state>()) { state_->forks = forks_so_far; }
+// Most arenas have no observer, and many live for one loop.
+observer_list::shared_state& observer_list::made_state() {
+  if (shared_state* const s = state()) {
+    return *s;
+  }
+  auto fresh = std::make_shared<shared_state>();
+  fresh->forks = forks_so_far;
+  const sync::scoped_spin_lock hold(making_);
+  if (owned_ == nullptr) {
+    owned_.swap(fresh);
+    state_.store(owned_.get(), sync::release);  // publishes it to state()
+  }
+  return *owned_;
+}
 
-void observer_list::go_on_after_fork() noexcept { state_->forks = forks_so_far; }
+// [A21] `making_` first: where there is no state yet, nobody makes one that the child would find locked.
+void observer_list::lock_for_fork() noexcept {
+  making_.lock();
+  if (shared_state* const s = state()) {
+    s->lock.lock();
+  }
+}
+
+void observer_list::unlock_after_fork() noexcept {
+  if (shared_state* const s = state()) {
+    s->lock.unlock();
+  }
+  making_.unlock();
+}
+
+void observer_list::go_on_after_fork() noexcept {
+  if (shared_state* const s = state()) {
+    s->forks = forks_so_far;
+  }
+}
 void observer_list::begin_anew_after_fork() noexcept { ++forks_so_far; }
 
 observer_list::~observer_list() {
-  const std::lock_guard hold(state_->lock);
-  for (proxy* p : state_->active) {
+  shared_state* const s = state();
+  if (s == nullptr) {
+    return;
+  }
+  const std::lock_guard hold(s->lock);
+  for (proxy* p : s->active) {
     // While it is listed, the observer lives: who switches it off takes it off this list first, under this lock. Who
     // has begun to has the proxy already, and frees it.
     proxy* mine = p;
@@ -59,20 +95,21 @@ observer_list::~observer_list() {
       delete p;
     }
   }
-  state_->active.clear();
+  s->active.clear();
 }
 
 bool observer_list::activate(observer& o) {
-  const std::lock_guard hold(state_->lock);
-  auto fresh = std::make_unique<proxy>(o, state_, state_->newest.load(sync::relaxed) + 1);
-  state_->active.push_back(fresh.get());
+  shared_state& s = made_state();
+  const std::lock_guard hold(s.lock);
+  auto fresh = std::make_unique<proxy>(o, owned_, s.newest.load(sync::relaxed) + 1);
+  s.active.push_back(fresh.get());
   proxy* none = nullptr;
   // release: whoever takes it off, or asks is_observing(), finds it whole.
   if (!proxy::of(o).compare_exchange_strong(none, fresh.get(), sync::release, sync::relaxed)) {
-    state_->active.pop_back();
+    s.active.pop_back();
     return false;
   }
-  state_->newest.store(fresh.release()->number, sync::release);
+  s.newest.store(fresh.release()->number, sync::release);
   return true;
 }
 
@@ -98,13 +135,17 @@ void observer_list::deactivate(observer& o) {
 
 template <typename Call>
 void observer_list::visit(number after, number until, Call&& call) {
+  shared_state* const s = state();
+  if (s == nullptr) {
+    return;
+  }
   for (;;) {
     observer* o = nullptr;
     {
-      const std::lock_guard hold(state_->lock);
+      const std::lock_guard hold(s->lock);
       const auto next =
-          std::find_if(state_->active.begin(), state_->active.end(), [&](const proxy* p) { return p->number > after; });
-      if (next == state_->active.end() || (*next)->number > until) {
+          std::find_if(s->active.begin(), s->active.end(), [&](const proxy* p) { return p->number > after; });
+      if (next == s->active.end() || (*next)->number > until) {
         return;
       }
       o = &(*next)->observer;
@@ -119,7 +160,8 @@ void observer_list::visit(number after, number until, Call&& call) {
 }
 
 observer_list::number observer_list::notify_entry(number notified, bool is_worker) {
-  const number newest = state_->newest.load(sync::acquire);
+  const shared_state* const s = state();
+  const number newest = s != nullptr ? s->newest.load(sync::acquire) : 0;
   visit(notified, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
   return newest;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sync/atomic.hpp"
+#include "sync/spin_lock.hpp"
 
 namespace tbb::detail {
 namespace d1 {
@@ -29,7 +30,7 @@ class observer_list {
   using observer = tbb::detail::d1::task_scheduler_observer;
   using number = std::uint64_t;  ///< of an activation, from 1
 
-  observer_list();
+  observer_list() = default;
   /// Those that still watch the arena watch nothing any more, and say so. Nobody is in the arena.
   ~observer_list();
   observer_list(const observer_list&) = delete;
@@ -40,8 +41,11 @@ class observer_list {
   /// Deactivates, wherever it is active; nothing if it is not.
   static void deactivate(observer& o);
 
-  [[nodiscard]] bool has_news(number notified) const noexcept { return state_->newest.load(sync::relaxed) > notified; }
-  [[nodiscard]] bool any() const noexcept { return state_->newest.load(sync::relaxed) != 0; }
+  [[nodiscard]] bool has_news(number notified) const noexcept {
+    const shared_state* const s = state();
+    return s != nullptr && s->newest.load(sync::relaxed) > notified;
+  }
+  [[nodiscard]] bool any() const noexcept { return has_news(0); }
 
   /// Calls on_scheduler_entry of all activated after `notified`; returns the newest notified.
   number notify_entry(number notified, bool is_worker);
@@ -49,8 +53,8 @@ class observer_list {
   void notify_exit(number notified, bool is_worker);
 
   // Over a fork. In the child, lists of before are left behind, but for those that go on; nobody is in a callback.
-  void lock_for_fork() noexcept { state_->lock.lock(); }
-  void unlock_after_fork() noexcept { state_->lock.unlock(); }
+  void lock_for_fork() noexcept;
+  void unlock_after_fork() noexcept;
   void go_on_after_fork() noexcept;
   static void begin_anew_after_fork() noexcept;
 
@@ -66,7 +70,13 @@ class observer_list {
   template <typename Call>
   void visit(number after, number until, Call&& call);
 
-  std::shared_ptr<shared_state> state_;
+  /// Null until an observer was activated here. acquire: what it points to.
+  [[nodiscard]] shared_state* state() const noexcept { return state_.load(sync::acquire); }
+  shared_state& made_state();
+
+  sync::spin_lock making_;  ///< of the state
+  sync::atomic<shared_state*> state_{nullptr};
+  std::shared_ptr<shared_state> owned_;  ///< the same; written once, under `making_`
 };
 
 }  // namespace homing::scheduler

@@ -3,12 +3,12 @@
 /// searches. It changes when a domain's first thread begins or its last one stops.
 ///
 /// Each count is two in one word, of threads in outermost loops and of those in nested waits. [S14]
-/// Ownership: the arena's.
+/// Ownership: the arena's; the lines are in its block.
 /// Threads:   any.
 /// Protocol:  docs/protocols/sleep.md [S2], [S3], [S4], [S14], [S16].
 #pragma once
 
-#include <memory>
+#include <span>
 
 #include "platform/check.hpp"
 #include "runtime/task/search_scope.hpp"
@@ -18,8 +18,12 @@ namespace homing::scheduler {
 
 class searcher_counts {
  public:
-  /// Nobody searches.
-  explicit searcher_counts(unsigned domains) : domains_(std::make_unique<line[]>(domains)) {}
+  struct alignas(sync::cache_line_bytes) line {
+    sync::atomic<int> count{0};
+  };
+
+  /// Nobody searches. A line for each domain.
+  explicit searcher_counts(std::span<line> lines) noexcept : domains_(lines) {}
 
   /// What a thread leaves that has stopped.
   struct stopped {
@@ -64,15 +68,23 @@ class searcher_counts {
     const int here = in_domain(domain);
     return here != 0 ? here : domains();
   }
+  /// Threads in outermost loops, of all domains; a hint.
+  [[nodiscard]] int outer_in_all() const noexcept {
+    int sum = 0;
+    for (const line& domain : domains_) {
+      sum += outer_searchers(domain.count.load(sync::relaxed));
+    }
+    return sum;
+  }
   /// Whether more than one thread searches, as seen from that domain; a hint.
   [[nodiscard]] bool several(unsigned domain) const noexcept {
     return all_searchers(in_domain(domain)) > 1 || all_searchers(domains()) > 1;
   }
 
   /// In the child of a fork, where nobody is left.
-  void forget(unsigned domains) noexcept {
-    for (unsigned d = 0; d != domains; ++d) {
-      domains_[d].count.store(0, sync::relaxed);
+  void forget() noexcept {
+    for (line& domain : domains_) {
+      domain.count.store(0, sync::relaxed);
     }
     searching_domains_.store(0, sync::relaxed);
   }
@@ -88,10 +100,7 @@ class searcher_counts {
                           "S14: a searcher that stops was counted as one of its kind");
   }
 
-  struct alignas(sync::cache_line_bytes) line {
-    sync::atomic<int> count{0};
-  };
-  std::unique_ptr<line[]> domains_;
+  const std::span<line> domains_;
   alignas(sync::cache_line_bytes) sync::atomic<int> searching_domains_{0};
 };
 

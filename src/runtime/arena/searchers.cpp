@@ -69,7 +69,7 @@ void searchers::hand_over_enqueued(unsigned domain) noexcept {
 
 void searchers::withdraw(unsigned domain) noexcept { places_.searching.end(domain, outer_searcher); }
 
-void searchers::forget_after_fork() noexcept { places_.searching.forget(places_.domain_count()); }
+void searchers::forget_after_fork() noexcept { places_.searching.forget(); }
 
 // [S9] A heavy fence interrupts every CPU that runs a thread of this process. Where small tasks are stolen one by one,
 // that would cost more than the tasks: then pushers take the duty over, until searchers stop rarely again.

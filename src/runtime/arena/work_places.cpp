@@ -1,34 +1,13 @@
 #include "runtime/arena/work_places.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "runtime/thread/dispatcher.hpp"
 
 namespace homing::scheduler {
 namespace {
-
-/// Slots are dealt to domains in blocks, in proportion to the CPUs that the arena may use in each: neighbours in a
-/// static partition then share a domain.
-void deal_slots(arena_slot* slots, unsigned count, arena_domain* domains, const std::vector<unsigned>& weights) {
-  const unsigned total = std::max(1U, std::accumulate(weights.begin(), weights.end(), 0U));
-  unsigned domain = 0;
-  unsigned sum = weights[0];
-  for (unsigned i = 0; i < count; ++i) {
-    while (domain + 1 < weights.size() && std::uint64_t{2} * i * total + total > std::uint64_t{2} * sum * count) {
-      domains[domain].last_slot = static_cast<slot_id>(i);
-      ++domain;
-      domains[domain].first_slot = static_cast<slot_id>(i);
-      sum += weights[domain];
-    }
-    slots[i].home = static_cast<std::uint16_t>(domain);
-    slots[i].domain.store(slots[i].home, sync::relaxed);
-  }
-  domains[domain].last_slot = static_cast<slot_id>(count);
-  for (unsigned d = domain + 1; d < weights.size(); ++d) {
-    domains[d].first_slot = domains[d].last_slot = static_cast<slot_id>(count);
-  }
-}
 
 sync::mailbox* mailbox_of(sync::atomic<sync::mailbox*>& place, std::size_t capacity) {
   sync::mailbox* box = place.load(sync::acquire);
@@ -57,13 +36,15 @@ constexpr std::size_t slot_mail_capacity = 64;
 
 }  // namespace
 
-work_places::work_places(unsigned domain_count, steal_policy steal, idle_rule mailbox_idle)
-    : searching(domain_count),
+work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept
+    : searching(room.make<searcher_counts::line>(c.domains)),
       steal_(steal),
       mailbox_idle_(mailbox_idle),
-      stays_(steal == steal_policy::domain && domain_count > 1),
-      domain_count_(domain_count),
-      domains_(std::make_unique<arena_domain[]>(domain_count)) {}
+      stays_(steal == steal_policy::domain && c.domains > 1),
+      domain_count_(c.domains),
+      slot_count_(c.slots),
+      slots_(room.make<arena_slot>(c.slots).data()),
+      domains_(room.make<arena_domain>(c.domains).data()) {}
 
 work_places::~work_places() {
   for (unsigned i = 0; i < slot_count_; ++i) {
@@ -72,12 +53,30 @@ work_places::~work_places() {
   for (unsigned d = 0; d < domain_count_; ++d) {
     delete_mailbox(domains_[d].mail.load(sync::relaxed));
   }
+  std::destroy_n(slots_, slot_count_);
+  std::destroy_n(domains_, domain_count_);
 }
 
-void work_places::make_slots(unsigned count, const std::vector<unsigned>& cpus_by_domain) {
-  slots_ = std::make_unique<arena_slot[]>(count);
-  slot_count_ = count;
-  deal_slots(slots_.get(), count, domains_.get(), cpus_by_domain);
+/// In blocks: neighbours in a static partition share a domain then.
+void work_places::deal_slots(std::span<const unsigned> weights) noexcept {
+  const unsigned count = slot_count_;
+  const unsigned total = std::max(1U, std::accumulate(weights.begin(), weights.end(), 0U));
+  unsigned domain = 0;
+  unsigned sum = weights[0];
+  for (unsigned i = 0; i < count; ++i) {
+    while (domain + 1 < weights.size() && std::uint64_t{2} * i * total + total > std::uint64_t{2} * sum * count) {
+      domains_[domain].last_slot = static_cast<slot_id>(i);
+      ++domain;
+      domains_[domain].first_slot = static_cast<slot_id>(i);
+      sum += weights[domain];
+    }
+    slots_[i].home = static_cast<std::uint16_t>(domain);
+    slots_[i].domain.store(slots_[i].home, sync::relaxed);
+  }
+  domains_[domain].last_slot = static_cast<slot_id>(count);
+  for (unsigned d = domain + 1; d < weights.size(); ++d) {
+    domains_[d].first_slot = domains_[d].last_slot = static_cast<slot_id>(count);
+  }
 }
 
 bool work_places::put_into_mailbox(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {

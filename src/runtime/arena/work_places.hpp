@@ -6,9 +6,9 @@
 /// mailbox.md [M*]. Source:    TBB-NUMA 4.3, 4.4.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <span>
 
+#include "runtime/arena/arena_memory.hpp"
 #include "runtime/arena/searcher_counts.hpp"
 #include "runtime/arena/slot_hold.hpp"
 #include "runtime/settings/steal_policy.hpp"
@@ -51,13 +51,21 @@ struct alignas(sync::cache_line_bytes) arena_domain {
 
 class work_places {
  public:
-  work_places(unsigned domain_count, steal_policy steal, idle_rule mailbox_idle);
+  struct counts {
+    unsigned slots;
+    unsigned domains;
+  };
+  /// What lies in the arena's block.
+  [[nodiscard]] static constexpr std::size_t bytes_for(counts c) noexcept {
+    return c.slots * sizeof(arena_slot) + c.domains * (sizeof(arena_domain) + sizeof(searcher_counts::line));
+  }
+  work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept;
   ~work_places();
   work_places(const work_places&) = delete;
   work_places& operator=(const work_places&) = delete;
 
-  /// Once, before anybody comes: so many slots, dealt to domains in proportion to the CPUs that may be used in each.
-  void make_slots(unsigned count, const std::vector<unsigned>& cpus_by_domain);
+  /// Once, before anybody comes: slots are dealt to domains in proportion to the CPUs that may be used in each.
+  void deal_slots(std::span<const unsigned> cpus_by_domain) noexcept;
 
   [[nodiscard]] unsigned slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
@@ -163,10 +171,10 @@ class work_places {
   const idle_rule mailbox_idle_;
   const bool stays_;
   const unsigned domain_count_;
-  unsigned slot_count_ = 0;
+  const unsigned slot_count_;
   sync::atomic<bool> has_lanes_{false};
-  std::unique_ptr<arena_slot[]> slots_;
-  std::unique_ptr<arena_domain[]> domains_;
+  arena_slot* const slots_;
+  arena_domain* const domains_;
 };
 
 }  // namespace homing::scheduler

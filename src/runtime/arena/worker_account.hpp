@@ -5,9 +5,10 @@
 /// Protocols: docs/protocols/arena.md [A3] to [A5], [A9], [A11], [A14], [A16].
 #pragma once
 
-#include <list>
-#include <vector>
+#include <cstdint>
+#include <span>
 
+#include "runtime/arena/arena_memory.hpp"
 #include "sync/atomic.hpp"
 #include "sync/linked_list.hpp"
 
@@ -15,8 +16,21 @@ namespace homing::scheduler {
 
 class arena;
 
+/// An arena's place among those that want workers.
+struct place_in_turns : sync::list_hook<place_in_turns> {
+  explicit place_in_turns(arena& a) noexcept : whose(a) {}
+  arena& whose;
+};
+
 struct worker_account : sync::list_hook<worker_account> {
-  explicit worker_account(arena& whose) : owner(whose), place{&whose} {}
+  /// What lies in the arena's block.
+  [[nodiscard]] static constexpr std::size_t bytes_for(unsigned domains) noexcept { return 3 * domains * sizeof(int); }
+  worker_account(arena& whose, arena_room& room, unsigned domains) noexcept
+      : owner(whose),
+        place(whose),
+        present(room.make<int>(domains)),
+        searching(room.make<int>(domains)),
+        share(room.make<int>(domains)) {}
   worker_account(const worker_account&) = delete;
   worker_account& operator=(const worker_account&) = delete;
 
@@ -41,12 +55,11 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
   arena* next_to_call = nullptr;           ///< of whoever has taken the list
   // Guarded by the resource manager's lock:
-  std::list<arena*> place;  ///< its node, while it is on no list of the manager's
-  const std::list<arena*>::iterator in_place = place.begin();
-  std::uint64_t served_in = 0;   ///< the last allotment that gave it workers
-  std::vector<int> present{};    ///< workers by domain as an allotment begins
-  std::vector<int> searching{};  ///< of these, those that look for work
-  std::vector<int> share{};      ///< what it gives
+  place_in_turns place;
+  std::uint64_t served_in = 0;       ///< the last allotment that gave it workers
+  const std::span<int> present{};    ///< workers by domain as an allotment begins
+  const std::span<int> searching{};  ///< of these, those that look for work
+  const std::span<int> share{};      ///< what it gives
 
   void add_reference() noexcept { references.fetch_add(1, sync::relaxed); }
   /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. acquire: all that

@@ -5,6 +5,7 @@
 /// Protocols: docs/protocols/sleep.md [S2], arena.md [A6], [A9], [A14], [A15], [A22].
 #pragma once
 
+#include "runtime/arena/arena_memory.hpp"
 #include "runtime/settings/scheduler_settings.hpp"
 #include "sync/atomic.hpp"
 #include "sync/parker.hpp"
@@ -21,6 +22,8 @@ class worker_supplier {
   [[nodiscard]] const scheduler_settings& settings() const noexcept { return settings_; }
   /// One thread a CPU that can be had now. [A19]
   [[nodiscard]] unsigned default_concurrency() const noexcept { return default_concurrency_.load(sync::relaxed); }
+
+  [[nodiscard]] arena_memory& memory_of_arenas() noexcept { return memory_of_arenas_; }
 
   // ---- hints, for hot paths
 
@@ -74,6 +77,7 @@ class worker_supplier {
 
   const scheduler_settings settings_;
   sync::atomic<unsigned> default_concurrency_;
+  arena_memory memory_of_arenas_;
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep between arenas
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock

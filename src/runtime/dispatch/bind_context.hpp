@@ -10,11 +10,19 @@
 
 namespace homing::scheduler {
 
-/// Binds the context to the calling thread's current one, unless it is bound or isolated already.
+/// Binds the context to the calling thread's current one, unless it is bound or isolated already. False if that takes
+/// bind_context(), and nothing has been decided.
+[[nodiscard]] inline bool bind_own_context(thread_state& t, task_group_context& ctx) noexcept {
+  const dispatcher& d = *t.running;
+  return context_access::is_bound_or_isolated(ctx) ||
+         (!d.outermost && context_access::bind_own(ctx, d.ed.context, t.in->default_context(), *t.contexts));
+}
+
+/// The same for any context.
 inline void bind_context(thread_state& t, task_group_context& ctx) noexcept {
-  if (!context_access::is_bound_or_isolated(ctx)) {
+  if (__builtin_expect(!bind_own_context(t, ctx), false)) {
     const dispatcher& d = *t.running;
-    context_access::bind(ctx, d.outermost ? nullptr : d.ed.context, t.in->default_context(), *t.contexts);
+    context_access::bind(ctx, d.outermost ? nullptr : d.ed.context, t.in->default_context());
   }
 }
 

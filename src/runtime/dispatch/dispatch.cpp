@@ -212,14 +212,14 @@ void run_until_empty(thread_state& t, task* first, wait_context& wait) {
     t.slot->domain.store(t.domain, sync::relaxed);
   }
   context_waiter waiter(wait);
-  if (first != nullptr || waiter.keep_going(t)) {
-    if (first != nullptr) {
-      task_access::set_isolation(*first, t.running->isolation);
-      task_access::set_address(*first, {t.slot_number, no_slot, t.domain});
-    }
-    const forks_left_aside aside(t);
-    dispatch(*t.running, first, waiter, search_mark::none);
+  if (first != nullptr) {
+    task_access::set_isolation(*first, t.running->isolation);
+    task_access::set_address(*first, {t.slot_number, no_slot, t.domain});
+  } else if (!waiter.keep_going(t)) {
+    return;
   }
+  const forks_left_aside aside(t);
+  dispatch(*t.running, first != nullptr ? first : take_own(t, t.running->isolation), waiter, search_mark::none);
 }
 
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx) {
@@ -229,7 +229,8 @@ void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_c
   }
 }
 
-void work_in_arena(thread_state& t, arena& a) noexcept {
+std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
+  std::chrono::nanoseconds time_left{0};
   a.drop_kept_reference();
   slot_id number = a.occupy_slot(t, thread_kind::worker);
   if (number == no_slot && a.worker_could_enter()) {
@@ -250,6 +251,9 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
+    if (!waiter.has_looked_long()) {
+      time_left = budget_in(a);
+    }
     a.worker_leaves(t.domain,
                     number);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {
@@ -257,6 +261,7 @@ void work_in_arena(thread_state& t, arena& a) noexcept {
     }
   }
   a.drop_reference();
+  return time_left;
 }
 
 void work_until_empty(thread_state& t, arena& a) {

@@ -3,6 +3,8 @@
 /// Threads: the calling thread acts for itself. Errors: user exceptions pass through wait(), as oneTBB documents.
 #pragma once
 
+#include <chrono>
+
 #include "runtime/arena/arena.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/bind_context.hpp"
@@ -32,8 +34,9 @@ void run_until_empty(thread_state& t, task* first, wait_context& wait);
 void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_context& ctx);
 
 /// A worker's stay: joins, runs until the arena has no work or wants fewer workers, leaves. Consumes the search mark
-/// and the reference that its assignment carried.
-void work_in_arena(thread_state& t, arena& a) noexcept;
+/// and the reference that its assignment carried. Returns how long it may wait for the next arena before it sleeps:
+/// none if it has looked for work for as long as a thread looks.
+[[nodiscard]] std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept;
 
 /// Runs `body` in `a`, on this thread if there is a slot for it, otherwise on one that is in the arena; waits for it.
 void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body);

@@ -85,7 +85,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
 void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   wait_context done(1);
   task_group_context ctx(task_group_context::isolated);
-  context_access::bind(ctx, nullptr, a.default_context(), *t.contexts);
+  context_access::bind(ctx, nullptr, a.default_context());
   delegated_task work(body, done);
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, no_isolation);

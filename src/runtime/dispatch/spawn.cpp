@@ -8,13 +8,34 @@ namespace homing::scheduler {
 
 namespace {
 
-inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slot_id noted_affinity) {
-  bind_context(t, ctx);
-  const isolation_tag isolation = t.running->isolation;
+void note(const thread_state& t, task& work, task_group_context& ctx, slot_id noted_affinity) noexcept {
   task_access::set_context(work, &ctx);
-  task_access::set_isolation(work, isolation);
+  task_access::set_isolation(work, t.running->isolation);
   task_access::set_address(work, {t.slot_number, noted_affinity, t.domain});
+}
+
+/// Whatever it takes: a context that another thread has made, a deque that is full.
+[[gnu::cold, gnu::noinline]] void spawn_with_care(thread_state& t, task& work, task_group_context& ctx,
+                                                  slot_id noted_affinity) {
+  bind_context(t, ctx);
+  note(t, work, ctx, noted_affinity);
+  const isolation_tag isolation = t.running->isolation;
   keep(t, work, make_tag(isolation, no_slot));
+  t.in->new_work(isolation, t.domain, *t.slot);
+}
+
+/// No call comes back here, so that nothing need be kept over one.
+inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, slot_id noted_affinity) {
+  if (__builtin_expect(!bind_own_context(t, ctx), false)) {
+    spawn_with_care(t, work, ctx, noted_affinity);
+    return;
+  }
+  note(t, work, ctx, noted_affinity);
+  const isolation_tag isolation = t.running->isolation;
+  if (__builtin_expect(!t.slot->tasks.try_push_at_once(as_item(work), make_tag(isolation, no_slot)), false)) {
+    spawn_with_care(t, work, ctx, noted_affinity);
+    return;
+  }
   t.in->new_work(isolation, t.domain, *t.slot);
 }
 
@@ -38,7 +59,7 @@ bool mail(thread_state& t, task& work, slot_id address, std::uint64_t tag) noexc
 
 }  // namespace
 
-void spawn(thread_state& t, task& work, task_group_context& ctx) { spawn_here(t, work, ctx, no_slot); }
+[[gnu::flatten]] void spawn(thread_state& t, task& work, task_group_context& ctx) { spawn_here(t, work, ctx, no_slot); }
 
 void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity) {
   arena& a = *t.in;

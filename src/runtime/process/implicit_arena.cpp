@@ -34,10 +34,10 @@ thread_state& enter_implicit_arena(thread_state& t) {
   } else {
     t.move_to_domain(domain_of_this_thread(manager.settings()), manager.domain_count());
   }
-  auto* a = new arena(manager, arena_request{});
-  a->add_user();
-  stay->in = a;
-  stay->where.emplace(t, *a, a->occupy_slot(t, thread_kind::application), thread_kind::application);
+  arena& a = arena::make(manager, arena_request{});
+  a.add_user();
+  stay->in = &a;
+  stay->where.emplace(t, a, a.occupy_slot(t, thread_kind::application), thread_kind::application);
   t.implicit = stay.release();
   return t;
 }

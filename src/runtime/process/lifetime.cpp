@@ -53,6 +53,7 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
 
 void resource_manager::lock_for_fork() noexcept {
   lock_.lock();
+  memory_of_arenas_.lock_for_fork();
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].lock.lock();
   }
@@ -62,6 +63,7 @@ void resource_manager::unlock_in_parent() noexcept {
   for (unsigned d = 0; d < domain_count_; ++d) {
     domains_[d].lock.unlock();
   }
+  memory_of_arenas_.unlock_after_fork();
   unlock();
 }
 
@@ -71,6 +73,7 @@ void resource_manager::unlock_in_child() noexcept {
     domains_[d].idle.store(0, sync::relaxed);
     domains_[d].lock.unlock();
   }
+  memory_of_arenas_.unlock_after_fork();
   stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);

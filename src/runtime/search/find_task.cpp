@@ -190,9 +190,9 @@ struct stolen_task {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
-/// [F10] Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From there
-/// they are taken if the home's threads have no time for them: the thief has had none to do for long, next to how long
-/// the work takes.
+/// [F10] Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From
+/// there they are taken if the home's threads have no time for them: the thief has had none to do for long, next to how
+/// long the work takes.
 bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexcept {
   constexpr std::int64_t short_work_ns = 5000;  // some times what it takes to hand a part over
   const std::int64_t began_ns = forks.began_ns.load(sync::relaxed);
@@ -381,7 +381,7 @@ found_task find_beyond_mail(thread_state& t, const search_round& how) noexcept {
 
 }  // namespace
 
-task* take_own(thread_state& t, isolation_tag isolation) {
+task* take_own_from_below(thread_state& t, isolation_tag isolation) {
   for (;;) {
     const sync::deque_item taken = t.slot->tasks.pop([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
     if (taken.item == 0) {
@@ -390,10 +390,7 @@ task* take_own(thread_state& t, isolation_tag isolation) {
     if (!is_proxy(taken.item)) {
       return as_task(taken.item);
     }
-    if (task* found = as_proxy(taken.item)->take(*t.pool)) {
-      if (t.in->home_of(tag_affinity(taken.tag)) != t.domain) {
-        t.counters.add(event::revoke);
-      }
+    if (task* found = take_own_mailed(t, taken)) {
       return found;
     }
   }
@@ -405,6 +402,14 @@ bool has_mail(const thread_state& t, isolation_tag isolation) noexcept {
     return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
   };
   return has(t.slot->mail) || has(t.in->domain(t.domain).mail);
+}
+
+task* take_own_mailed(thread_state& t, const sync::deque_item& taken) noexcept {
+  task* const found = as_proxy(taken.item)->take(*t.pool);
+  if (found != nullptr && t.in->home_of(tag_affinity(taken.tag)) != t.domain) {
+    t.counters.add(event::revoke);
+  }
+  return found;
 }
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }

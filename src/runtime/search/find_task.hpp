@@ -4,14 +4,31 @@
 #pragma once
 
 #include "runtime/arena/arena.hpp"
+#include "runtime/task/task_proxy.hpp"
 #include "runtime/thread/steal_backoff.hpp"
 
 namespace homing::scheduler {
 
 enum class patience : bool { none, some };  ///< whether mail for threads that are only expected is left for them
 
+/// Of take_own(), what is done apart.
+[[nodiscard, gnu::noinline]] task* take_own_from_below(thread_state& t, isolation_tag isolation);
+/// The task behind a proxy from the own deque, or null if it was taken at its other place.
+[[nodiscard, gnu::noinline]] task* take_own_mailed(thread_state& t, const sync::deque_item& taken) noexcept;
+
 /// A task of the own deque (rule 3), or null.
-[[nodiscard]] task* take_own(thread_state& t, isolation_tag isolation);
+[[nodiscard, gnu::always_inline]] inline task* take_own(thread_state& t, isolation_tag isolation) {
+  const sync::deque_item newest =
+      t.slot->tasks.pop_newest([isolation](std::uint64_t tag) { return tag_fits(tag, isolation); });
+  if (__builtin_expect(newest.item == 0, false)) {
+    return take_own_from_below(t, isolation);
+  }
+  if (__builtin_expect(is_proxy(newest.item), false)) {
+    task* const mailed = take_own_mailed(t, newest);
+    return mailed != nullptr ? mailed : take_own_from_below(t, isolation);
+  }
+  return as_task(newest.item);
+}
 
 /// What a look found.
 struct found_task {

@@ -40,22 +40,17 @@ template <waiter Waiter>
     d.critical_allowed = false;
     return urgent;
   }
-  return find_task(t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left(),
-                       pace.on_forks()});
+  return find_task(
+      t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left(), pace.on_forks()});
 }
 
-/// [A22] Whether the thread need not look any longer: an arena waits for a worker, and nobody brings work to this one.
-/// If work may still come, all are dealt anew, and the thread sees at its next look whether it should leave.
+/// [A22] If an arena waits for a worker, all are dealt anew, and the thread sees at its next look whether it should
+/// leave.
 template <waiter Waiter>
-bool leaves_for_newcomer(arena& a, const search_pace& pace) noexcept {
-  if (!Waiter::is_for_any_arena || !pace.has_looked_everywhere() || !a.supplier().newcomer_waits()) {
-    return false;
+void see_to_newcomers(arena& a, const search_pace& pace) noexcept {
+  if (Waiter::is_for_any_arena && pace.has_looked_everywhere() && a.supplier().newcomer_waits()) {
+    a.supplier().serve_newcomers();
   }
-  if (a.account().is_last_reference()) {
-    return true;
-  }
-  a.supplier().serve_newcomers();
-  return false;
 }
 
 /// Looks everywhere until there is a task, or the waiter has what it waits for; none then.
@@ -69,8 +64,16 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
     if (!waiter.keep_going(*d.thread)) {
       return nullptr;
     }
+    if (waiter.nothing_can_come(*d.thread)) {  // [A22] but one look more, since it may have left something to others
+      if (!pace.skip_to_last_look()) {
+        return nullptr;
+      }
+      static_cast<void>(d.thread->backoff.ends_at_rest(0));
+      continue;
+    }
     const auto is_over = [&] { return has_mail(*d.thread, scope.isolation) || !waiter.keep_going(*d.thread); };
-    if (pace.pause(budget_in(*d.thread->in), is_over) && !leaves_for_newcomer<Waiter>(*d.thread->in, pace)) {
+    if (pace.pause(budget_in(*d.thread->in), is_over)) {
+      see_to_newcomers<Waiter>(*d.thread->in, pace);
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {

@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "runtime/arena/arena.hpp"
-#include "runtime/search/find_task.hpp"
 #include "runtime/search/find_task.hpp"
 #include "runtime/settings/control.hpp"
 
@@ -45,7 +45,7 @@ class search_pace {
       return true;
     }
     const auto now = std::chrono::steady_clock::now();
-    if (rounds_ == pause_rounds + 1) {
+    if (began_ == never) {
       began_ = now;
     } else if (now - began_ > budget) {
       return false;
@@ -64,7 +64,16 @@ class search_pace {
   }
   /// After pause(): the last look left nothing to others.
   [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
-  void reset() noexcept { rounds_ = 0; }
+  /// The next look leaves nothing to others. False if this one was to do so already.
+  bool skip_to_last_look() noexcept {
+    rounds_ = std::max(rounds_, home_rounds + 1);
+    return !std::exchange(was_last_look_, true);
+  }
+  void reset() noexcept {
+    rounds_ = 0;
+    was_last_look_ = false;
+    began_ = never;
+  }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
   static constexpr unsigned pause_rounds = 5;
   static constexpr unsigned patient_rounds = pause_rounds + 4;
@@ -74,7 +83,9 @@ class search_pace {
 
  private:
   unsigned rounds_ = 0;
-  std::chrono::steady_clock::time_point began_;
+  bool was_last_look_ = false;
+  static constexpr std::chrono::steady_clock::time_point never{};
+  std::chrono::steady_clock::time_point began_ = never;  ///< to give the CPU away
 };
 
 }  // namespace homing::scheduler

@@ -36,6 +36,8 @@ concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_st
   { asked.wait() } -> std::same_as<wait_context*>;
   /// False once it has what it waits for.
   { asked.keep_going(t) } -> std::same_as<bool>;
+  /// Whether nobody can bring what it looks for: it leaves after one look more. [A22]
+  { w.nothing_can_come(t) } -> std::same_as<bool>;
   /// False if the thread must leave what it has just found to others.
   { asked.may_take(t, found) } -> std::same_as<bool>;
   /// Nothing was found for as long as a thread looks.
@@ -83,6 +85,7 @@ class context_waiter {
 
   [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
   [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
+  [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
 
   rest_result rest(thread_state& t, const search_scope& scope) {
@@ -125,11 +128,20 @@ class worker_waiter {
   static constexpr bool is_for_any_arena = true;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !t.in->worker_should_leave(t); }
+  [[nodiscard]] static bool nothing_can_come(const thread_state& t) noexcept { return t.in->is_abandoned(); }
+  /// Whether it has looked for as long as a thread looks.
+  [[nodiscard]] bool has_looked_long() const noexcept { return has_looked_long_; }
   // Whoever lowers a limit and then spawns finds it kept: taking the task acquires the new allotment.
   [[nodiscard]] static bool may_take(const thread_state& t, const task& found) noexcept {
     return keep_going(t) || task_access::is_resume(found);
   }
-  static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
+  rest_result rest(thread_state&, const search_scope&) noexcept {
+    has_looked_long_ = true;
+    return rest_result::leave;
+  }
+
+ private:
+  bool has_looked_long_ = false;
 };
 
 /// The outermost loop on a coroutine: until the base stack of its thread may go on.
@@ -139,6 +151,7 @@ class coroutine_waiter {
   static constexpr bool is_for_any_arena = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
+  [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
   static rest_result rest(thread_state& t, const search_scope& scope) {
     return sleep_in_arena(t, scope, [&] { return base_is_recalled(t); });
@@ -152,6 +165,7 @@ class empty_waiter {
   static constexpr bool is_for_any_arena = false;
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
+  [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
   [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
   static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
 };

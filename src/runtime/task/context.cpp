@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/clock.hpp"
 #include "runtime/settings/control.hpp"
 #include "runtime/task/lane.hpp"
 
@@ -18,7 +19,12 @@ using tbb::detail::r1::context_list;
 /// One at a time locks all lists; and no list is added meanwhile.
 std::mutex propagation;
 
-sync::atomic<context_list*> all_lists{nullptr};
+/// Of contexts made by threads without a list of their own. It has no owner: for everybody it is another's.
+constinit context_list strangers;
+
+constinit sync::atomic<context_list*> all_lists{&strangers};
+
+bool is_mine(const context_list& list) noexcept { return &list == homing::scheduler::contexts_of_this_thread; }
 
 template <typename Call>
 void for_each_list(Call&& call) {
@@ -80,11 +86,9 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
   ctx.my_cancellation_requested.store(0, sync::relaxed);
   ctx.my_may_have_children.store(0, sync::relaxed);
   ctx.my_parent = nullptr;
-  ctx.my_context_list = nullptr;
-  ctx.my_node.my_next_node = nullptr;
-  ctx.my_node.my_prev_node = nullptr;
+  context_list* const mine = homing::scheduler::contexts_of_this_thread;
+  ctx.my_context_list = mine != nullptr ? mine : &strangers;  // [C9]
   ctx.my_exception.store(nullptr, sync::relaxed);
-  ctx.my_itt_caller = nullptr;
   if (ctx.my_traits.fp_settings) {
     capture_fp(ctx);
   }
@@ -92,10 +96,9 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
   ctx.my_state.store(context::state::created, sync::release);
 }
 
+/// Under the list's lock.
 void task_group_context_impl::unlink(context& ctx) noexcept {
   context_list& list = *ctx.my_context_list;
-  // [C4] No walk is looking at this context, nor at its parents.
-  const sync::scoped_owner_lock hold(list.lock, homing::scheduler::contexts_of_this_thread == &list);
   const auto& node = ctx.my_node;
   if (node.my_prev_node != nullptr) {
     node.my_prev_node->my_next_node = node.my_next_node;
@@ -108,7 +111,27 @@ void task_group_context_impl::unlink(context& ctx) noexcept {
 }
 
 void task_group_context_impl::destroy(context& ctx) noexcept {
-  if (ctx.my_context_list != nullptr) {
+  if (__builtin_expect(has_exception(ctx), false)) {
+    destroy_with_care(ctx);
+    return;
+  }
+  // relaxed: whoever ends a context comes after all who use it.
+  if (ctx.my_state.load(sync::relaxed) == context::state::bound) {
+    context_list* const list = ctx.my_context_list;
+    if (list == nullptr || !is_mine(*list) || !list->lock.try_lock_as_owner()) {
+      destroy_with_care(ctx);
+      return;
+    }
+    unlink(ctx);  // [C4] no walk is looking at this context, nor at its parents
+    list->lock.unlock_own();
+  }
+  ctx.my_state.store(context::state::dead, sync::relaxed);
+}
+
+/// Whoever calls, and whatever the context carries.
+[[gnu::cold, gnu::noinline]] void task_group_context_impl::destroy_with_care(context& ctx) noexcept {
+  if (ctx.my_state.load(sync::relaxed) == context::state::bound && ctx.my_context_list != nullptr) {
+    const sync::scoped_owner_lock hold(ctx.my_context_list->lock, is_mine(*ctx.my_context_list));  // [C4]
     unlink(ctx);
   }
   if (has_exception(ctx)) {
@@ -117,7 +140,7 @@ void task_group_context_impl::destroy(context& ctx) noexcept {
   ctx.my_state.store(context::state::dead, sync::relaxed);
 }
 
-void task_group_context_impl::reset(context& ctx) noexcept {
+[[gnu::cold, gnu::noinline]] void task_group_context_impl::reset_used(context& ctx) noexcept {
   // [C7] Each of several waiters resets after it has looked for an exception: one that is here now came later.
   if (!ctx.my_traits.concurrent_wait && has_exception(ctx)) {
     static_cast<void>(take_exception(ctx.my_exception));
@@ -132,69 +155,33 @@ void task_group_context_impl::capture_fp(context& ctx) noexcept {
   ctx.my_cpu_ctl_env = homing::platform::fp_settings::of_this_thread().word();
 }
 
-void task_group_context_impl::bind(context& ctx, context* parent, context& fallback, context_list& mine) noexcept {
-  // A fork holds all lists' locks: its child never finds a context between two states.
-  mine.lock.lock_as_owner();
-  auto expected = context::state::created;
-  // acquire: what initialize() wrote. The winner binds, others wait for its release.
-  const bool is_first =
-      ctx.my_state.compare_exchange_strong(expected, context::state::locked, sync::acquire, sync::acquire);
-  if (is_first) {
-    bind_first(ctx, parent, fallback, mine);
-  }
-  mine.lock.unlock_as_owner();
-  while (!is_first && !is_bound_or_isolated(ctx)) {
-    sync::cpu_relax();
-  }
-}
-
-/// Under the lock of `mine`, in the state `locked`.
-void task_group_context_impl::bind_first(context& ctx, context* parent, context& fallback,
-                                         context_list& mine) noexcept {
-  // [C5] An arena's own context may die before a context that an enqueued task uses first: it is nobody's parent.
-  if (parent == nullptr || parent == &fallback || !ctx.my_traits.bound) {
-    if (!ctx.my_traits.fp_settings) {
-      ctx.my_cpu_ctl_env = fallback.my_cpu_ctl_env;
-    }
-    ctx.my_state.store(context::state::isolated, sync::release);
+void task_group_context_impl::bind(context& ctx, context* parent, context& fallback) noexcept {
+  // [C9] Whoever comes first with its list's lock decides. A fork holds all lists' locks: its child never finds a
+  // context between two states.
+  const sync::scoped_owner_lock hold(ctx.my_context_list->lock, is_mine(*ctx.my_context_list));
+  // relaxed: written under this lock.
+  if (ctx.my_state.load(sync::relaxed) != context::state::created) {
     return;
   }
-  ctx.my_parent = parent;
+  if (makes_child(ctx, parent, fallback)) {
+    become_parent(*parent);
+    sync::light_fence();  // [C1] the parent's children, then its mark; partner C3
+    homing::scheduler::bind_fences.of_binder();
+    become_child(ctx, *parent);
+    return;
+  }
   if (!ctx.my_traits.fp_settings) {
-    ctx.my_cpu_ctl_env = parent->my_cpu_ctl_env;
+    ctx.my_cpu_ctl_env = fallback.my_cpu_ctl_env;
   }
-  // [C1] The parent has children before this one reads whether it is cancelled; partner C3. seq_cst, the look too: it
-  // may be another binder's mark that is found.
-  if (parent->my_may_have_children.load(sync::seq_cst) != context::may_have_children) {
-    parent->my_may_have_children.store(context::may_have_children, sync::seq_cst);
-  }
-  link_first(ctx, mine);
-  // [C2] Listed and looked under one lock: a walk comes before both, and its marks are seen, or after both. 1 or
-  // nothing: the context itself may have been cancelled before its first use.
-  if (parent->my_cancellation_requested.load(sync::seq_cst) != 0) {
-    ctx.my_cancellation_requested.store(1, sync::relaxed);
-  }
-  ctx.my_state.store(context::state::bound, sync::release);
-}
-
-void task_group_context_impl::link_first(context& ctx, context_list& list) noexcept {
-  ctx.my_context_list = &list;
-  ctx.my_node.my_prev_node = nullptr;
-  ctx.my_node.my_next_node = list.first;
-  if (list.first != nullptr) {
-    list.first->my_prev_node = &ctx.my_node;
-  }
-  list.first = &ctx.my_node;
+  // release: whoever finds it isolated sees the settings.
+  ctx.my_state.store(context::state::isolated, sync::release);
 }
 
 bool task_group_context_impl::cancel(context& ctx) noexcept {
-  // [C3] seq_cst: the mark before the look for children; partner C1 (children, then the parent's mark).
-  if (ctx.my_cancellation_requested.load(sync::relaxed) != 0 ||
-      ctx.my_cancellation_requested.exchange(1, sync::seq_cst) != 0) {
+  if (!homing::scheduler::cancel_marks::cancel(ctx.my_cancellation_requested, ctx.my_may_have_children,
+                                               homing::scheduler::bind_fences, homing::platform::monotonic_ns,
+                                               [&] { propagate(ctx); })) {
     return false;
-  }
-  if (ctx.my_may_have_children.load(sync::seq_cst) == context::may_have_children) {
-    propagate(ctx);
   }
   homing::scheduler::ask_all_lanes();  // [F5] after all marks
   return true;
@@ -249,32 +236,49 @@ void task_group_context_impl::rethrow(context& ctx) {
   }
 }
 
-void task_group_context_impl::keep_after_fork(const context* current, context_list* mine) noexcept {
-  for (auto* list = all_lists.load(sync::relaxed); list != nullptr; list = list->next_list) {
-    d1::intrusive_list_node* next = nullptr;
-    for (auto* node = list == mine ? nullptr : list->first; node != nullptr; node = next) {
-      next = node->my_next_node;
-      context& ctx = of_node(*node);
-      ctx.my_context_list = nullptr;
-      node->my_next_node = node->my_prev_node = nullptr;
-      for (const context* c = current; c != nullptr && mine != nullptr; c = c->my_parent) {
-        if (c == &ctx) {
-          link_first(ctx, *mine);
-          break;
-        }
-      }
-    }
-    if (list != mine) {
-      list->first = nullptr;
+bool task_group_context_impl::is_or_is_above(const context& ctx, const context* below) noexcept {
+  while (below != nullptr && below != &ctx) {
+    below = below->my_parent;
+  }
+  return below != nullptr;
+}
+
+/// Whether a listed context and its ancestors are the forking thread's own, or those of what it runs.
+bool task_group_context_impl::survives_fork(const context& ctx, const context* current,
+                                            const context_list* mine) noexcept {
+  for (const context* a = &ctx; a != nullptr; a = a->my_parent) {
+    if (a->my_context_list != mine && !is_or_is_above(*a, current)) {
+      return false;
     }
   }
+  return true;
+}
+
+void task_group_context_impl::keep_after_fork(const context* current, context_list* mine) noexcept {
+  for_each_list([&](context_list& list) {
+    d1::intrusive_list_node* next = nullptr;
+    for (auto* node = list.first; node != nullptr; node = next) {
+      next = node->my_next_node;
+      context& ctx = of_node(*node);
+      if (!survives_fork(ctx, current, mine)) {
+        unlink(ctx);
+        ctx.my_context_list = nullptr;
+      } else if (&list != mine) {  // of what this thread runs
+        unlink(ctx);
+        ctx.my_context_list = mine;
+        link_first(ctx);
+      }
+    }
+  });
 }
 
 }  // namespace tbb::detail::r1
 
 namespace homing::scheduler {
 
-constinit thread_local const context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit cancel_marks::fences bind_fences;
+
+constinit thread_local context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
 context_list& make_context_list() {
   auto* list = new context_list;
@@ -299,10 +303,6 @@ void unlock_contexts_after_fork() noexcept {
 void unlock_contexts_in_child(const tbb::detail::d1::task_group_context* current, context_list* mine) noexcept {
   context_access::keep_after_fork(current, mine);
   unlock_contexts_after_fork();
-  if (mine != nullptr) {
-    mine->next_list = nullptr;
-  }
-  all_lists.store(mine, sync::relaxed);
 }
 
 }  // namespace homing::scheduler

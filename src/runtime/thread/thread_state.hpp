@@ -69,7 +69,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
   std::uint64_t random = 0;    ///< state of the choice among equals
 
-  attachment* stay = nullptr;  ///< the innermost
+  attachment* stay = nullptr;       ///< the innermost
   std::int64_t looks_since_ns = 0;  ///< when it first looked for work after its last task; 0: it has some
   steal_backoff backoff;
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first

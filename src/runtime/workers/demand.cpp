@@ -62,15 +62,14 @@ void resource_manager::take_newcomers() noexcept {
   arena* a = newcomers_.exchange(nullptr, sync::acquire);
   while (a != nullptr) {
     arena* next = a->account().next_newcomer;
-    auto& level = wanting_[a->priority_level()];
-    level.splice(level.end(), a->account().place);
+    wanting_[a->priority_level()].push_back(a->account().place);
     a = next;
   }
 }
 
 void resource_manager::unlist(arena& a) noexcept {
-  if (a.account().place.empty()) {
-    a.account().place.splice(a.account().place.begin(), wanting_[a.priority_level()], a.account().in_place);
+  if (a.account().place.listed) {
+    wanting_[a.priority_level()].remove(a.account().place);
     // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
     a.account().listed_for_allotment.exchange(false, sync::acq_rel);
     announce(a);
@@ -205,12 +204,12 @@ void resource_manager::look_again_at_trimmed() noexcept {
   newly_trimmed_.clear();
 }
 
-resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) noexcept {
+resource_manager::crowd resource_manager::serve_level(sync::linked_list<place_in_turns>& level) noexcept {
   allotment_.begin_level();
-  auto next = level.begin();
-  while (next != level.end() && allotment_.has_left()) {
-    arena& a = **next;
-    ++next;
+  place_in_turns* next = level.first();
+  while (next != nullptr && allotment_.has_left()) {
+    arena& a = next->whose;
+    next = next->next;
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
     if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
                                a.stand_down(arena::pushers::may_come, no_slot))) {
@@ -219,14 +218,16 @@ resource_manager::crowd resource_manager::serve_level(std::list<arena*>& level) 
       allotment_.offer(demand_of(a, has_more));
     }
   }
-  const allotment::level_result result = allotment_.end_level(next != level.end());
+  const allotment::level_result result = allotment_.end_level(next != nullptr);
   const std::span<const allotment::portion> portions = allotment_.portions_of_level();
   if (result.has_losers && !portions.empty()) {
     // By turns: the first has had its. Turns are long against the way of a worker from one arena to the next.
     const auto now = std::chrono::steady_clock::now();
     if (now - turn_began_ > turn_length) {
       turn_began_ = now;
-      level.splice(level.end(), level, portions.front().of.whose->account().in_place);
+      place_in_turns& first = portions.front().of.whose->account().place;
+      level.remove(first);
+      level.push_back(first);
     }
   }
   return result.is_crowded ? crowd::yes : crowd::no;

@@ -285,7 +285,7 @@ void resource_manager::retire(arena& a) {
   }
   if (!work_left) {
     const bool was_served = a.account().allotted.load(sync::relaxed) != 0;
-    delete &a;
+    a.end();
     if (was_served) {
       demand_changed();
     }

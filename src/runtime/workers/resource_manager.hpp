@@ -12,7 +12,6 @@
 #include <pthread.h>
 
 #include <chrono>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -145,7 +144,10 @@ class resource_manager final : public worker_supplier {
   static void* worker_entry(void* argument);
   void worker_main(worker& w);
   thread_state* register_worker(worker& w) noexcept;
-  arena* next_assignment(worker& w);
+  /// `awake`: how long it waits before it sleeps.
+  arena* next_assignment(worker& w, std::chrono::nanoseconds awake);
+  [[nodiscard]] bool finds_nothing(worker& w, unsigned domain, arena*& chosen) noexcept;
+  [[nodiscard]] static bool is_called_within(std::chrono::nanoseconds time, worker& w) noexcept;
   void announce_idle(worker& w) noexcept;
   /// False if a waker had taken it off the list.
   [[nodiscard]] bool take_back_idle(worker& w, unsigned domain) noexcept;
@@ -199,7 +201,7 @@ class resource_manager final : public worker_supplier {
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  crowd serve_level(std::list<arena*>& level) noexcept;
+  crowd serve_level(sync::linked_list<place_in_turns>& level) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
   void settle(const allotment::portion& p) noexcept;
   void take_share(arena& a) noexcept;
@@ -233,8 +235,8 @@ class resource_manager final : public worker_supplier {
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;
-  sync::atomic<arena*> newcomers_{nullptr};  ///< announced since the last allotment; a stack
-  std::list<arena*> wanting_[level_count];   ///< arenas that want workers, in the order of their turns
+  sync::atomic<arena*> newcomers_{nullptr};                 ///< announced since the last allotment; a stack
+  sync::linked_list<place_in_turns> wanting_[level_count];  ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on

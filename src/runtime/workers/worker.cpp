@@ -10,6 +10,7 @@
 #include "platform/env.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch.hpp"
+#include "runtime/search/search_pace.hpp"
 #include "runtime/settings/control.hpp"
 #include "runtime/workers/resource_manager.hpp"
 
@@ -143,12 +144,13 @@ void resource_manager::worker_main(worker& w) {
   w.thread_id.store(::gettid(), sync::relaxed);
   w.parker.park();  // until its maker has assigned it
   thread_state* t = register_worker(w);
-  while (arena* a = t != nullptr ? next_assignment(w) : nullptr) {
+  std::chrono::nanoseconds awake{0};
+  while (arena* a = t != nullptr ? next_assignment(w, awake) : nullptr) {
     if (t->domain != w.domain) {  // it has moved [A17]
       t->move_to_domain(w.domain, domain_count_);
       bind_worker(w);
     }
-    work_in_arena(*t, *a);
+    awake = work_in_arena(*t, *a);
   }
   leave_this_thread();
 }
@@ -249,8 +251,31 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, unsigned dom
   return found != nullptr ? found : std::exchange(w.assigned, nullptr);
 }
 
-arena* resource_manager::next_assignment(worker& w) {
-  for (;;) {
+/// [S1] The last look of a worker that has announced itself. True if there is nothing for it; else it is on no list,
+/// and has an arena or must ask anew.
+bool resource_manager::finds_nothing(worker& w, unsigned domain, arena*& chosen) noexcept {
+  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain);
+  if (found == nullptr && !stopping_.load(sync::seq_cst)) {
+    return true;
+  }
+  chosen = choose_assignment(w, found, domain);
+  return false;
+}
+
+/// Idle, but awake: whoever calls need not wake it. True if somebody has called within that time.
+bool resource_manager::is_called_within(std::chrono::nanoseconds time, worker& w) noexcept {
+  search_pace pace;
+  while (!w.parker.has_token()) {
+    if (!pace.pause(time, [&w] { return w.parker.has_token(); })) {
+      return false;
+    }
+  }
+  w.parker.park();  // takes the token
+  return true;
+}
+
+arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awake) {
+  for (;; awake = std::chrono::nanoseconds{0}) {
     if (w.assigned != nullptr) {
       return std::exchange(w.assigned, nullptr);
     }
@@ -264,19 +289,22 @@ arena* resource_manager::next_assignment(worker& w) {
     }
     announce_idle(w);
     ask_all_lanes();
-    sync::heavy_fence();
-    arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(here);
-    if (found != nullptr || stopping_.load(sync::seq_cst)) {
-      if (arena* const chosen = choose_assignment(w, found, here)) {
-        return chosen;
-      }
-      continue;  // it ends, or is called anew
+    arena* chosen = nullptr;
+    bool rests = true;
+    if (awake.count() > 0) {
+      sync::full_fence();  // [S18] a newcomer has passed one [A9]; a pusher's light one meets the heavy one below
+      rests = finds_nothing(w, here, chosen) && !is_called_within(awake, w);
+    }
+    if (rests) {
+      ask_all_lanes();
+      sync::heavy_fence();
+      rests = finds_nothing(w, here, chosen);
     }
     // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
-    while (!park(w.parker)) {
+    while (rests && !park(w.parker)) {
     }
-    if (w.assigned == nullptr && stopping_.load(sync::seq_cst)) {
-      return nullptr;
+    if (chosen != nullptr) {
+      return chosen;
     }
   }
 }
@@ -315,6 +343,7 @@ void resource_manager::stop_workers() noexcept {
     }
     waiting = take_to_call();
   }
+  memory_of_arenas_.free_all();
   call_for(waiting);
 }
 

@@ -11,7 +11,7 @@
 
 #include "memory.hpp"
 #include "truth.hpp"
-#include "unit/system_call_filter.hpp"
+#include "unit/common/system_call_filter.hpp"
 
 using namespace homing;
 using namespace guest;

@@ -66,16 +66,29 @@ TEST(context, an_exception_that_nobody_takes_ends_with_its_context) {
   }
 }
 
+/// The calling thread makes contexts of that list for a scope.
+class makes_contexts_of {
+ public:
+  explicit makes_contexts_of(homing::scheduler::context_list& list) {
+    homing::scheduler::contexts_of_this_thread = &list;
+  }
+  ~makes_contexts_of() { homing::scheduler::contexts_of_this_thread = nullptr; }
+  makes_contexts_of(const makes_contexts_of&) = delete;
+  makes_contexts_of& operator=(const makes_contexts_of&) = delete;
+};
+
 /// While another thread cancels and cancels, so that the binder meets its walks.
 TEST(context, one_that_is_cancelled_before_its_first_use_stays_so) {
   auto& mine = homing::scheduler::make_context_list();
   auto& others = homing::scheduler::make_context_list();
+  const makes_contexts_of here(mine);
   task_group_context arenas(task_group_context::isolated);
   std::atomic<bool> over{false};
   std::thread canceller([&] {
+    const makes_contexts_of there(others);
     task_group_context parent(task_group_context::isolated);
     task_group_context child;
-    context_access::bind(child, &parent, arenas, others);
+    context_access::bind(child, &parent, arenas);
     while (!over) {
       parent.cancel_group_execution();
       parent.reset();
@@ -86,7 +99,7 @@ TEST(context, one_that_is_cancelled_before_its_first_use_stays_so) {
   for (unsigned round = 0; round < 200'000; ++round) {
     task_group_context child;
     child.cancel_group_execution();
-    context_access::bind(child, &parent, arenas, mine);
+    context_access::bind(child, &parent, arenas);
     lost += child.is_group_execution_cancelled() ? 0U : 1U;
   }
   over = true;
@@ -96,12 +109,108 @@ TEST(context, one_that_is_cancelled_before_its_first_use_stays_so) {
 
 TEST(context, an_arenas_own_is_nobodys_parent) {
   auto& mine = homing::scheduler::make_context_list();
+  const makes_contexts_of here(mine);
   task_group_context arenas(task_group_context::isolated);
   task_group_context child;
-  context_access::bind(child, &arenas, arenas, mine);
+  context_access::bind(child, &arenas, arenas);
   arenas.cancel_group_execution();
   EXPECT_FALSE(child.is_group_execution_cancelled());
   EXPECT_EQ(mine.first, nullptr) << "an isolated context is on no list";
+}
+
+/// [C9] One context, two binders with different parents, and the context's maker is one of them or neither.
+TEST(context, is_bound_once_whoever_comes_first) {
+  auto& mine = homing::scheduler::make_context_list();
+  const makes_contexts_of here(mine);
+  task_group_context arenas(task_group_context::isolated);
+  task_group_context first(task_group_context::isolated);
+  task_group_context second(task_group_context::isolated);
+  std::atomic<unsigned> round{0};
+  std::atomic<task_group_context*> shared{nullptr};
+  constexpr unsigned rounds = 20'000;
+  std::thread other([&] {
+    for (unsigned r = 0; r < rounds; ++r) {
+      task_group_context* context = nullptr;
+      while ((context = shared.exchange(nullptr)) == nullptr) {
+        std::this_thread::yield();
+      }
+      context_access::bind(*context, &second, arenas);
+      round = r + 1;
+    }
+  });
+  unsigned children_of_both = 0;
+  unsigned children_of_none = 0;
+  for (unsigned r = 0; r < rounds; ++r) {
+    task_group_context context;
+    shared = &context;
+    context_access::bind(context, &first, arenas);
+    while (round.load() != r + 1) {
+      std::this_thread::yield();
+    }
+    first.cancel_group_execution();
+    const bool of_first = context.is_group_execution_cancelled();
+    context.reset();
+    second.cancel_group_execution();
+    const bool of_second = context.is_group_execution_cancelled();
+    children_of_both += of_first && of_second ? 1U : 0U;
+    children_of_none += of_first || of_second ? 0U : 1U;
+    first.reset();
+    second.reset();
+  }
+  other.join();
+  EXPECT_EQ(children_of_both, 0U);
+  EXPECT_EQ(children_of_none, 0U);
+}
+
+/// Made before its thread used the library, and so of no thread's list: it is found all the same.
+TEST(context, of_a_thread_without_a_list_is_found_by_a_cancellation) {
+  task_group_context arenas(task_group_context::isolated);
+  task_group_context parent(task_group_context::isolated);
+  task_group_context child;
+  task_group_context grandchild;
+  context_access::bind(child, &parent, arenas);
+  const makes_contexts_of here(homing::scheduler::make_context_list());
+  context_access::bind(grandchild, &child, arenas);
+  parent.cancel_group_execution();
+  EXPECT_TRUE(child.is_group_execution_cancelled());
+  EXPECT_TRUE(grandchild.is_group_execution_cancelled());
+}
+
+/// [C1] One binds a child while another cancels: the child is cancelled, or was bound to a parent that had children.
+TEST(context, a_child_that_is_bound_meanwhile_is_cancelled) {
+  homing::sync::prepare_asymmetric_fences();
+  task_group_context arenas(task_group_context::isolated);
+  std::atomic<task_group_context*> parent_of_round{nullptr};
+  std::atomic<unsigned> cancelled{0};
+  constexpr unsigned rounds = 20'000;
+  std::thread canceller([&] {
+    for (unsigned r = 0; r < rounds; ++r) {
+      task_group_context* parent = nullptr;
+      while ((parent = parent_of_round.exchange(nullptr)) == nullptr) {
+        std::this_thread::yield();
+      }
+      parent->cancel_group_execution();
+      cancelled = r + 1;
+    }
+  });
+  auto& mine = homing::scheduler::make_context_list();
+  const makes_contexts_of here(mine);
+  unsigned missed = 0;
+  for (unsigned r = 0; r < rounds; ++r) {
+    task_group_context parent(task_group_context::isolated);
+    task_group_context child;
+    parent_of_round = &parent;
+    for (unsigned wait = r % 256; wait > 0; --wait) {
+      homing::sync::cpu_relax();
+    }
+    context_access::bind(child, &parent, arenas);
+    while (cancelled.load() != r + 1) {
+      std::this_thread::yield();
+    }
+    missed += child.is_group_execution_cancelled() ? 0U : 1U;
+  }
+  canceller.join();
+  EXPECT_EQ(missed, 0U) << "children of a cancelled context that go on";
 }
 
 }  // namespace
