@@ -3,10 +3,19 @@
 #include <new>
 #include <utility>
 
-#include "memory/cache_aligned.hpp"
 #include "platform/sanitizer.hpp"
 
 namespace homing::scheduler {
+namespace {
+
+constexpr std::align_val_t line{sync::cache_line_bytes};
+
+// Of the C++ heap, and not of memory::cache_aligned_allocate: the child of a fork needs an arena, and the locks of
+// oneTBB's allocator may be taken there by threads that it does not have. [A21]
+void* allocate(std::size_t bytes) { return ::operator new(bytes, line); }
+void deallocate(void* block) noexcept { ::operator delete(block, line); }
+
+}  // namespace
 
 void* arena_memory::take(std::size_t bytes) {
   {
@@ -21,20 +30,20 @@ void* arena_memory::take(std::size_t bytes) {
       }
     }
   }
-  return memory::cache_aligned_allocate(bytes);
+  return allocate(bytes);
 }
 
 // [A24] Its last user has come here after all others; whoever takes the block next comes after the lock.
 void arena_memory::put(void* block, std::size_t bytes) noexcept {
   if (bytes > kept_bytes_max) {
-    memory::cache_aligned_deallocate(block);
+    deallocate(block);
     return;
   }
   auto* const newest = new (block) kept_block{nullptr, bytes};
   platform::poison_memory(newest + 1, bytes - sizeof(kept_block));
   if (kept_block* const oldest = swap_for_oldest(*newest)) {
     platform::unpoison_memory(oldest, oldest->bytes);
-    memory::cache_aligned_deallocate(oldest);
+    deallocate(oldest);
   }
 }
 
@@ -64,7 +73,7 @@ void arena_memory::free_all() noexcept {
   while (all != nullptr) {
     kept_block* const one = std::exchange(all, all->next);
     platform::unpoison_memory(one, one->bytes);
-    memory::cache_aligned_deallocate(one);
+    deallocate(one);
   }
 }
 
