@@ -110,34 +110,48 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   }
 }
 
+/// The thread is in the arena already.
+[[gnu::noinline]] void execute_here(thread_state& t, tbb::detail::d1::delegate_base& body) {
+  dispatcher& d = *t.running;
+  const dispatcher_frame frame(d);
+  task_group_context& context = t.in->default_context();
+  d.ed.context = &context;
+  d.isolation = no_isolation;
+  d.outermost = true;
+  d.critical_allowed = true;
+  d.enqueued_allowed = true;
+  platform::fp_guard fp;
+  fp.use(context_access::fp(context));
+  body();
+}
+
+/// No slot is free.
+[[gnu::cold, gnu::noinline]] void execute_in_full_arena(thread_state& t, arena& a,
+                                                        tbb::detail::d1::delegate_base& body) {
+  const slot_id held = slot_held_in(t, a);  // from further up this stack: nobody else can use it until we return
+  if (held == no_slot) {
+    delegate(t, a, body);
+    return;
+  }
+  const arena_visit visit(t, a, held);
+  body();
+}
+
 }  // namespace
 
 void execute_in_arena(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   const forks_left_aside aside(t);
   if (t.in == &a) {
-    dispatcher& d = *t.running;
-    const dispatcher_frame frame(d);
-    d.ed.context = &a.default_context();
-    d.isolation = no_isolation;
-    d.outermost = true;
-    d.critical_allowed = true;
-    d.enqueued_allowed = true;
-    platform::fp_guard fp;
-    fp.use(context_access::fp(a.default_context()));
-    fp.forget();
-    body();
+    execute_here(t, body);
     return;
   }
-  slot_id number = a.occupy_slot(t, thread_kind::application);
+  const slot_id number = a.occupy_slot(t, thread_kind::application);
   if (__builtin_expect(number == no_slot, false)) {
-    number = slot_held_in(t, a);  // from further up this stack: nobody else can use it until we return
-  }
-  if (__builtin_expect(number != no_slot, true)) {
-    const arena_visit visit(t, a, number);
-    body();
+    execute_in_full_arena(t, a, body);
     return;
   }
-  delegate(t, a, body);
+  const arena_visit visit(t, a, number);
+  body();
 }
 
 void isolate(thread_state& t, tbb::detail::d1::delegate_base& body, isolation_tag tag) {

@@ -131,7 +131,6 @@ void notify_entry(thread_state& t) {
 arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
-  fp_.forget();
 }
 
 arena_visit::~arena_visit() {

@@ -85,7 +85,7 @@ void step_back(thread_state& t) noexcept;
 void notify_entry(thread_state& t);
 
 /// An application's stay in an arena by execute(): its observers are told, and the arena's floating-point settings hold
-/// until the end, when those of before come back whatever the body did.
+/// until the end, when those of before come back if they are others.
 class arena_visit {
  public:
   /// The slot must have been occupied for this thread.
