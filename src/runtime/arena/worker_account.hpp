@@ -9,6 +9,7 @@
 #include <span>
 
 #include "runtime/arena/arena_memory.hpp"
+#include "runtime/task/indices.hpp"
 #include "sync/atomic.hpp"
 #include "sync/linked_list.hpp"
 
@@ -44,8 +45,9 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> mandatory{false};  ///< has enqueued tasks: must get one worker even where none is allowed
   sync::atomic<bool> trimmed{false};    ///< its share is what it had use for, not what it might get
   sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or announced for it
-  sync::atomic<unsigned> called_for{0};  ///< the domain of the newest call: a hint for those who call on its behalf
-  sync::atomic<unsigned> starved{0};     ///< calls for a worker since the last allotment that could not be heard
+  sync::atomic<domain_index> called_for{
+      domain_index{}};                ///< the domain of the newest call: a hint for those who call on its behalf
+  sync::atomic<unsigned> starved{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]
   sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]

@@ -77,12 +77,12 @@ thread_state& take_record() {
 
 }  // namespace
 
-thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
+thread_state& make_this_thread(thread_kind kind, domain_index domain) {
   // What may throw comes first: a thread for which there was no memory leaves nothing behind, and may try again.
   struct pool_release {
     void operator()(memory::object_pool* pool) const noexcept { memory::object_pool::release(*pool); }
   };
-  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(domain));
+  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(to_index(domain)));
   if (pthread_setspecific(end_key(), pool.get()) != 0) {  // any value: at_thread_end() asks the thread itself
     throw std::bad_alloc();
   }

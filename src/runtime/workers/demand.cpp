@@ -16,7 +16,7 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 
 }  // namespace
 
-bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
+bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
@@ -138,9 +138,10 @@ void resource_manager::allot() noexcept {
   served_before_.swap(served_);
   served_.clear();
   ++allotment_number_;
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    supplies_[d] = {domains_[d].planned, static_cast<int>(leases_.leased()[d]), domains_[d].usable.cpus,
-                    d == first_domain_};
+  for (const domain_index d : all_domains()) {
+    const domain_state& here = state_of(d);
+    supplies_[to_index(d)] = {here.planned, static_cast<int>(leases_.leased()[to_index(d)]), here.usable.cpus,
+                              d == first_domain_};
   }
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
   unsigned crowded = level_count;
@@ -153,8 +154,8 @@ void resource_manager::allot() noexcept {
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].promised = allotment_.promised(d);
+  for (const domain_index d : all_domains()) {
+    state_of(d).promised = allotment_.promised(to_index(d));
   }
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);
@@ -169,7 +170,7 @@ void resource_manager::allot() noexcept {
 
 void resource_manager::take_share(arena& a) noexcept {
   a.account().allotted.store(0, sync::relaxed);
-  for (unsigned d = 0; d < domain_count_; ++d) {
+  for (const domain_index d : all_domains()) {
     a.domain(d).allotted.store(0, sync::relaxed);
   }
 }
@@ -239,10 +240,11 @@ arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
     a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
   worker_account& account = a.account();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    account.present[d] = std::max(0, a.domain(d).active.load(sync::relaxed));
+  for (const domain_index d : all_domains()) {
+    const int present = std::max(0, a.domain(d).active.load(sync::relaxed));
+    account.present[to_index(d)] = present;
     // Of those counted, some may be application threads in an outermost loop.
-    account.searching[d] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, account.present[d]);
+    account.searching[to_index(d)] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, present);
   }
   return {.whose = &a,
           .cpus = a.cpus_by_domain(),
@@ -263,10 +265,11 @@ void resource_manager::settle(const allotment::portion& p) noexcept {
   bool shrank = !a.account().trimmed.exchange(p.is_trimmed, sync::relaxed);
   // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
   bool grew = a.account().mandatory_share.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    const int before = a.domain(d).allotted.exchange(a.account().share[d], sync::relaxed);
-    grew = grew || before < a.account().share[d];
-    shrank = shrank || before > a.account().share[d];
+  for (const domain_index d : all_domains()) {
+    const int share = a.account().share[to_index(d)];
+    const int before = a.domain(d).allotted.exchange(share, sync::relaxed);
+    grew = grew || before < share;
+    shrank = shrank || before > share;
   }
   if (p.is_trimmed && shrank) {
     newly_trimmed_.push_back(&a);

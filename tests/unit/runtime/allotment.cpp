@@ -26,6 +26,7 @@
 namespace {
 
 namespace sync = homing::sync;
+using homing::domain_index;
 using homing::scheduler::arena_access;
 using homing::testing::await;
 using homing::testing::busy_arena;
@@ -445,13 +446,13 @@ TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
 class noting_task final : public tbb::detail::d1::task {
  public:
   tbb::detail::d1::task* execute(tbb::detail::d1::execution_data&) override {
-    domain = homing::scheduler::this_thread().domain;
+    domain.emplace(homing::scheduler::this_thread().domain);
     done.store(true, sync::release);
     return nullptr;
   }
   tbb::detail::d1::task* cancel(tbb::detail::d1::execution_data& ed) override { return execute(ed); }
 
-  unsigned domain = ~0U;
+  std::optional<domain_index> domain;
   sync::atomic<bool> done{false};
 };
 
@@ -473,11 +474,11 @@ TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
       noting_task task;
       homing::scheduler::task_access::set_context(task, &inside.default_context());
       homing::scheduler::task_access::set_isolation(task, homing::scheduler::no_isolation);
-      homing::scheduler::task_access::set_address(
-          task, {homing::scheduler::no_slot, homing::scheduler::no_slot, static_cast<std::uint16_t>(round % 4)});
-      inside.enqueue(task, round % 4);
+      const domain_index home{round % 4};
+      homing::scheduler::task_access::set_address(task, {.home = home});
+      inside.enqueue(task, home);
       await("the enqueued task", [&] { return task.done.load(sync::acquire); });
-      at_home += task.domain == round % 4 ? 1U : 0U;
+      at_home += task.domain == home ? 1U : 0U;
     }
     EXPECT_EQ(at_home, rounds);
   });
