@@ -29,7 +29,7 @@ bool memory_budget::take(std::size_t bytes) noexcept {
 
 void memory_budget::give_back(std::size_t bytes) noexcept { taken_.fetch_sub(bytes, sync::relaxed); }  // as take()
 
-// 64 KiB of a region. Its memory is in a unit elsewhere; this is what the region's head knows of it.
+// 64 KiB of an extent. Its memory is in a unit elsewhere; this is what the extent's head knows of it.
 struct block_pool::unit {
   enum class use : std::uint8_t { none, small, run } holds = use::none;  // `none` for all but the first unit of a run
   std::uint8_t size_class = 0;
@@ -46,16 +46,16 @@ struct block_pool::unit {
   [[nodiscard]] bool is_full() const noexcept { return free == nullptr && begun == capacity(); }
 };
 
-// At the start of the region's first unit.
-struct block_pool::region {
+// At the start of the extent's first unit.
+struct block_pool::extent {
   static constexpr std::uint32_t all_free = ~std::uint32_t{1};  // all but the first unit
 
   block_pool* pool;
   address_range range;
   std::uint32_t free_units = all_free;  // a bit a unit
-  region* next = nullptr;               // in open_ or full_
-  region* previous = nullptr;
-  unit units[units_in_region];
+  extent* next = nullptr;               // in open_ or full_
+  extent* previous = nullptr;
+  unit units[units_in_extent];
 
   [[nodiscard]] std::byte* at(unsigned u) noexcept { return reinterpret_cast<std::byte*>(this) + u * unit_bytes; }
   [[nodiscard]] unsigned index_of(const unit& u) const noexcept { return static_cast<unsigned>(&u - units); }
@@ -73,7 +73,7 @@ struct block_pool::large_block {
 namespace {
 
 constexpr std::uint32_t mask_of(unsigned first, unsigned units) noexcept { return ((1U << units) - 1U) << first; }
-static_assert(units_in_region == 32 && run_units_max < 32);
+static_assert(units_in_extent == 32 && run_units_max < 32);
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -93,14 +93,14 @@ block_pool::shape block_pool::shape_of(std::size_t bytes, std::size_t alignment)
   return {tier::large, 0, 0};
 }
 
-block_pool::region* block_pool::region_of(void* block) noexcept {
-  return reinterpret_cast<region*>(reinterpret_cast<address>(block) & ~address{region_bytes - 1});
+block_pool::extent* block_pool::extent_of(void* block) noexcept {
+  return reinterpret_cast<extent*>(reinterpret_cast<address>(block) & ~address{extent_bytes - 1});
 }
 
 block_pool::~block_pool() {
-  for (region* list : {open_, full_}) {
+  for (extent* list : {open_, full_}) {
     while (list != nullptr) {
-      region* const next = list->next;
+      extent* const next = list->next;
       unmap(list);
       list = next;
     }
@@ -132,8 +132,8 @@ void* block_pool::allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return block;
       }
     }
-    // Another thread may use up the new region before we come to it; then there is one more.
-    if (!add_region()) return nullptr;
+    // Another thread may use up the new extent before we come to it; then there is one more.
+    if (!add_extent()) return nullptr;
   }
 }
 
@@ -151,7 +151,7 @@ void* block_pool::take_small(std::size_t size_class) noexcept {
     platform::unpoison_memory(block, sizeof(free_block));
     u->free = u->free->next;
   } else {
-    region& in = *region_of(u);
+    extent& in = *extent_of(u);
     block = in.at(in.index_of(*u)) + u->begun++ * bytes_of_class(size_class);
   }
   ++u->live;
@@ -165,18 +165,18 @@ void* block_pool::take_run(unsigned units) noexcept {
   u->holds = unit::use::run;
   u->units = static_cast<std::uint16_t>(units);
   u->live = 1;
-  region& in = *region_of(u);
+  extent& in = *extent_of(u);
   return in.at(in.index_of(*u));
 }
 
-// The lowest free units of the first region that has so many in a row.
+// The lowest free units of the first extent that has so many in a row.
 block_pool::unit* block_pool::claim(unsigned units) noexcept {
-  for (region* r = open_; r != nullptr; r = r->next) {
+  for (extent* r = open_; r != nullptr; r = r->next) {
     std::uint32_t starts = r->free_units;
     for (unsigned u = 1; u < units; ++u) starts &= r->free_units >> u;
     if (starts == 0) continue;
     const auto first = static_cast<unsigned>(std::countr_zero(starts));
-    if (r->free_units == region::all_free) --empty_regions_;
+    if (r->free_units == extent::all_free) --empty_extents_;
     r->free_units &= ~mask_of(first, units);
     if (r->free_units == 0) {
       unlink(open_, *r);
@@ -197,11 +197,11 @@ void block_pool::deallocate(const void* owner, void* block, std::size_t bytes, s
     head.pool->deallocate_large(head);
     return;
   }
-  region& in = *region_of(block);
+  extent& in = *extent_of(block);
   block_pool& pool = *in.pool;
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - reinterpret_cast<std::byte*>(&in));
   unit& u = in.units[offset / unit_bytes];
-  region* left = nullptr;
+  extent* left = nullptr;
   {
     const std::lock_guard hold(pool.lock_);
     const bool is_right = s.kind == tier::small ? u.holds == unit::use::small && u.size_class == s.size_class
@@ -214,7 +214,7 @@ void block_pool::deallocate(const void* owner, void* block, std::size_t bytes, s
   if (left != nullptr) pool.unmap(left);
 }
 
-block_pool::region* block_pool::put_small(region& in, unit& of, void* block) noexcept {
+block_pool::extent* block_pool::put_small(extent& in, unit& of, void* block) noexcept {
   const bool was_full = of.is_full();
   platform::unpoison_memory(block, sizeof(free_block));
   of.free = new (block) free_block{of.free};
@@ -225,7 +225,7 @@ block_pool::region* block_pool::put_small(region& in, unit& of, void* block) noe
   return release(in, in.index_of(of), 1);
 }
 
-block_pool::region* block_pool::release(region& in, unsigned first, unsigned units) noexcept {
+block_pool::extent* block_pool::release(extent& in, unsigned first, unsigned units) noexcept {
   in.units[first] = unit{};
   platform::poison_memory(in.at(first), units * unit_bytes);
   if (in.free_units == 0) {
@@ -233,9 +233,9 @@ block_pool::region* block_pool::release(region& in, unsigned first, unsigned uni
     link_front(open_, in);
   }
   in.free_units |= mask_of(first, units);
-  if (in.free_units != region::all_free) return nullptr;
-  if (++empty_regions_ == 1) return nullptr;  // kept, so that one block to and fro does not cost a mapping each time
-  --empty_regions_;
+  if (in.free_units != extent::all_free) return nullptr;
+  if (++empty_extents_ == 1) return nullptr;  // kept, so that one block to and fro does not cost a mapping each time
+  --empty_extents_;
   unlink(open_, in);
   return &in;
 }
@@ -251,17 +251,17 @@ new_pages_result block_pool::take_pages(std::size_t front, std::size_t bytes, st
   return result;
 }
 
-bool block_pool::add_region() noexcept {
-  const new_pages_result got = take_pages(0, region_bytes, region_bytes);
+bool block_pool::add_extent() noexcept {
+  const new_pages_result got = take_pages(0, extent_bytes, extent_bytes);
   if (got.range.bytes() == 0) return false;
-  auto* const r = new (reinterpret_cast<void*>(got.range.first)) region{.pool = this, .range = got.range, .units = {}};
+  auto* const r = new (reinterpret_cast<void*>(got.range.first)) extent{.pool = this, .range = got.range, .units = {}};
   const std::lock_guard hold(lock_);
-  ++empty_regions_;
+  ++empty_extents_;
   link_front(open_, *r);
   return true;
 }
 
-void block_pool::unmap(region* r) noexcept {
+void block_pool::unmap(extent* r) noexcept {
   const address_range range = r->range;
   platform::unpoison_memory(r, range.bytes());
   pages_.give_back(range);

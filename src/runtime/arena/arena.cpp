@@ -273,7 +273,7 @@ bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
     account_.mandatory.store(true, sync::seq_cst);
   }
   account_.busy.store(true, sync::seq_cst);
-  supplier_.announce(*this);
+  supplier_.list_newcomer(*this);
   return false;
 }
 

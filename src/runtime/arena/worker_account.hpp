@@ -44,7 +44,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> mandatory_share{false};                     ///< allotted is for the time while mandatory only
   sync::atomic<bool> mandatory{false};  ///< has enqueued tasks: must get one worker even where none is allowed
   sync::atomic<bool> trimmed{false};    ///< its share is what it had use for, not what it might get
-  sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or announced for it
+  sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or a newcomer
   sync::atomic<domain_index> called_for{
       domain_index{}};                ///< the domain of the newest call: a hint for those who call on its behalf
   sync::atomic<unsigned> starved{0};  ///< calls for a worker since the last allotment that could not be heard
@@ -53,7 +53,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]
   sync::atomic<int> users{0};      ///< task_arena objects and application threads
 
-  arena* next_newcomer = nullptr;          ///< its announcer's, then the manager's
+  arena* next_newcomer = nullptr;          ///< its lister's, then the manager's
   sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
   arena* next_to_call = nullptr;           ///< of whoever has taken the list
   // Guarded by the resource manager's lock:

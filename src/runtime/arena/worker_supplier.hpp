@@ -60,7 +60,7 @@ class worker_supplier {
   /// [A22] If a newcomer waits: allots anew, on behalf of whoever calls first.
   virtual void serve_newcomers() noexcept = 0;
   /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
-  virtual bool announce(arena& a) noexcept = 0;
+  virtual bool list_newcomer(arena& a) noexcept = 0;
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
   virtual bool send_worker(arena& a, domain_index home, unsigned domains) noexcept = 0;

@@ -88,8 +88,8 @@ bool input_buffer::take_any(void*& item) {
 
 class stage_task final : public d1::task {
  public:
-  /// The input task: one that fetches an item from the input filter. Where that has no home, a call: it takes what is
-  /// on offer when it runs.
+  /// The input task: one that fetches an item from the input filter. Where that has no home, a helper: it takes what
+  /// is on offer when it runs.
   stage_task(pipeline& p, d1::small_object_allocator& allocator)
       : pipeline_(p), stage_(p.stages_.data()), allocator_(allocator), at_input_(true) {
     pipeline_.wait_.reserve();
@@ -119,7 +119,7 @@ class stage_task final : public d1::task {
       if (stolen && !pipeline_.offer_.is_worth_sharing()) {
         t.backoff.regret();
       }
-      if (!pipeline_.offer_.answer_call()) {
+      if (!pipeline_.offer_.take_by_helper()) {
         finish(ed);
         return nullptr;
       }

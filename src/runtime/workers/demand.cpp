@@ -1,4 +1,4 @@
-/// Who wants workers: arenas announce themselves, whoever finds the manager's lock free deals for all (allotment.hpp).
+/// Who wants workers: arenas list themselves, whoever finds the manager's lock free deals for all (allotment.hpp).
 ///
 /// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
 /// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
@@ -20,7 +20,7 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
-  const bool was_listed = announce(a);
+  const bool was_listed = list_newcomer(a);
   sync::full_fence();
   if (was_listed && a.worker_could_enter() && send_worker(a, home, 1)) {
     return true;
@@ -42,7 +42,7 @@ void resource_manager::serve_newcomers() noexcept {
   }
 }
 
-bool resource_manager::announce(arena& a) noexcept {
+bool resource_manager::list_newcomer(arena& a) noexcept {
   if (!a.wants_workers()) {
     return false;
   }
@@ -58,7 +58,7 @@ bool resource_manager::announce(arena& a) noexcept {
 }
 
 void resource_manager::take_newcomers() noexcept {
-  // acquire: the links, from announce().
+  // acquire: the links, from list_newcomer().
   arena* a = newcomers_.exchange(nullptr, sync::acquire);
   while (a != nullptr) {
     arena* next = a->account().next_newcomer;
@@ -70,9 +70,9 @@ void resource_manager::take_newcomers() noexcept {
 void resource_manager::unlist(arena& a) noexcept {
   if (a.account().place.listed) {
     wanting_[a.priority_level()].remove(a.account().place);
-    // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
+    // acq_rel, an exchange as in list_newcomer(): whoever found it listed is ordered before, with its busy_. [A9]
     a.account().listed_for_allotment.exchange(false, sync::acq_rel);
-    announce(a);
+    list_newcomer(a);
   }
 }
 

@@ -73,7 +73,7 @@ class resource_manager final : public worker_supplier {
   void demand_changed() noexcept override;
   bool demand_rose(arena& a, domain_index home) noexcept override;
   void serve_newcomers() noexcept override;
-  bool announce(arena& a) noexcept override;
+  bool list_newcomer(arena& a) noexcept override;
   bool send_worker(arena& a, domain_index home, unsigned domains) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
   bool park(sync::parker& p) noexcept override;
@@ -239,7 +239,7 @@ class resource_manager final : public worker_supplier {
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;
-  sync::atomic<arena*> newcomers_{nullptr};                 ///< announced since the last allotment; a stack
+  sync::atomic<arena*> newcomers_{nullptr};                 ///< listed since the last allotment; a stack
   sync::linked_list<place_in_turns> wanting_[level_count];  ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
   allotment allotment_;

@@ -410,7 +410,7 @@ class slow_to_leave final : public tbb::task_scheduler_observer {
 
 /// The only worker is on its way out of an arena whose end it brings about, and has been allotted to one whose work is
 /// done by then, while a third begins to want it.
-TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
+TEST(allotment, an_arena_listed_while_another_ends_gets_its_worker) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(2);
     for (int round = 0; round < 20; ++round) {
@@ -434,7 +434,7 @@ TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
       wants.enqueue([&] { ran.store(true, sync::release); });
       ends.reset();
       observer->may_leave.store(true, sync::release);
-      await("the task of an arena that was announced meanwhile", [&] { return ran.load(sync::acquire); });
+      await("the task of an arena that was listed meanwhile", [&] { return ran.load(sync::acquire); });
       observer.reset();
     }
   });
