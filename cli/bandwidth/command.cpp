@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
-#include "measure/bandwidth_report.hpp"
-#include "measure_options.hpp"
+#include "bandwidth/report.hpp"
+#include "common/command.hpp"
+#include "common/measure_options.hpp"
 
 namespace homing::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/bandwidth_report.hpp"
+#include "bandwidth/report.hpp"
 
 #include <fmt/format.h>
 

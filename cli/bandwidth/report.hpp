@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/bandwidth_run.hpp"
+#include "bandwidth/run.hpp"
 #include "measure/machine_card.hpp"
 
 namespace homing::measure {

@@ -1,4 +1,4 @@
-#include "measure/bandwidth_run.hpp"
+#include "bandwidth/run.hpp"
 
 #include <fmt/format.h>
 

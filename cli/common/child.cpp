@@ -1,5 +1,5 @@
 /// Starting a program, waiting for it, and passing signals on.
-#include "child.hpp"
+#include "common/child.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -10,7 +10,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "command.hpp"
+#include "common/command.hpp"
 
 namespace homing::cli {
 namespace {

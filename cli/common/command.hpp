@@ -40,7 +40,7 @@ inline constexpr const char* lab_purpose = "boot virtual NUMA machines and count
 /// Likewise of `homing experiment`.
 inline constexpr const char* experiment_purpose = "run designed experiments, and analyse what they gave";
 
-/// Each in the file of its name.
+/// Each in the folder of its name.
 int topology_command(const arguments& args);
 int bandwidth_command(const arguments& args);
 int latency_command(const arguments& args);
@@ -50,7 +50,7 @@ int run_command(const arguments& args);
 int completions_command(const arguments& args);
 int manual_command(const arguments& args);
 /// `homing X` for a program homing-X that came with the command or is on PATH. Returns only if there is none:
-/// cli/external.cpp.
+/// cli/external/command.cpp.
 int external_command(const std::string& name, const arguments& args);
 
 }  // namespace homing::cli

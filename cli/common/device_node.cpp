@@ -1,4 +1,4 @@
-#include "nodes/device_node.hpp"
+#include "common/device_node.hpp"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

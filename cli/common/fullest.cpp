@@ -1,4 +1,4 @@
-#include "where/fullest.hpp"
+#include "common/fullest.hpp"
 
 #include <csignal>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "where/process.hpp"
+#include "common/process.hpp"
 
 namespace homing::cli {
 

@@ -1,4 +1,4 @@
-#include "measure_options.hpp"
+#include "common/measure_options.hpp"
 
 #include <unistd.h>
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "common/parse.hpp"
 #include "measure/placed_buffer.hpp"
-#include "parse.hpp"
 
 namespace homing::cli {
 

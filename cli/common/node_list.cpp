@@ -1,8 +1,8 @@
-#include "nodes/node_list.hpp"
+#include "common/node_list.hpp"
 
 #include <optional>
 
-#include "nodes/device_node.hpp"
+#include "common/device_node.hpp"
 
 namespace homing::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "common/command.hpp"
 
 namespace homing::cli {
 

@@ -1,4 +1,4 @@
-#include "where/pages.hpp"
+#include "common/pages.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 /// CLI11 behind one call, with our exit codes.
-#include "parse.hpp"
+#include "common/parse.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "page.hpp"
+#include "common/page.hpp"
 
 namespace homing::cli {
 namespace {

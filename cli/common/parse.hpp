@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "command.hpp"
+#include "common/command.hpp"
 
 namespace homing::cli {
 

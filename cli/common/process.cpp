@@ -1,4 +1,4 @@
-#include "where/process.hpp"
+#include "common/process.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/pages.hpp"
 #include "platform/id_set.hpp"
-#include "where/pages.hpp"
 
 namespace homing::cli {
 

@@ -1,5 +1,5 @@
 /// Looking at a program's file, and asking its dynamic linker which libraries it would get.
-#include "program.hpp"
+#include "common/program.hpp"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "where/show.hpp"
+#include "common/show.hpp"
 
 #include <fmt/format.h>
 

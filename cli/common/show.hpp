@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "where/process.hpp"
+#include "common/process.hpp"
 
 namespace homing::cli {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "page.hpp"
-#include "parse.hpp"
+#include "common/page.hpp"
+#include "common/parse.hpp"
 
 namespace homing::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
+#include "common/command.hpp"
+#include "common/parse.hpp"
 #include "doctor/finding.hpp"
-#include "parse.hpp"
 #include "platform/files.hpp"
 #include "platform/kernel_limits.hpp"
 #include "topology/environment.hpp"

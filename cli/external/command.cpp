@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "command.hpp"
+#include "common/command.hpp"
 
 namespace homing::cli {
 namespace {

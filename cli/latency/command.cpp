@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "command.hpp"
-#include "measure/latency_report.hpp"
-#include "measure_options.hpp"
+#include "common/command.hpp"
+#include "common/measure_options.hpp"
+#include "latency/report.hpp"
 
 namespace homing::cli {
 

@@ -1,4 +1,4 @@
-#include "measure/latency_report.hpp"
+#include "latency/report.hpp"
 
 #include <fmt/format.h>
 

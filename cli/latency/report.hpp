@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "measure/latency_run.hpp"
+#include "latency/run.hpp"
 #include "measure/machine_card.hpp"
 
 namespace homing::measure {

@@ -1,4 +1,4 @@
-#include "measure/latency_run.hpp"
+#include "latency/run.hpp"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,9 @@
 
 #include <homing/version.hpp>
 
-#include "measure_options.hpp"
-#include "page.hpp"
-#include "parse.hpp"
+#include "common/measure_options.hpp"
+#include "common/page.hpp"
+#include "common/parse.hpp"
 
 namespace homing::cli {
 namespace {

@@ -10,18 +10,18 @@
 #include <optional>
 #include <stdexcept>
 
-#include "child.hpp"
-#include "command.hpp"
-#include "load_witness.hpp"
-#include "measure_options.hpp"
-#include "parse.hpp"
+#include "common/child.hpp"
+#include "common/command.hpp"
+#include "common/fullest.hpp"
+#include "common/measure_options.hpp"
+#include "common/parse.hpp"
+#include "common/program.hpp"
 #include "platform/files.hpp"
 #include "platform/output_file.hpp"
-#include "policy.hpp"
-#include "program.hpp"
-#include "report.hpp"
+#include "run/load_witness.hpp"
+#include "run/policy.hpp"
+#include "run/report.hpp"
 #include "topology/environment.hpp"
-#include "where/fullest.hpp"
 
 namespace homing::cli {
 namespace {

@@ -1,5 +1,5 @@
 /// The file by which our library tells `homing run` that it was loaded.
-#include "load_witness.hpp"
+#include "run/load_witness.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

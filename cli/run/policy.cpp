@@ -1,4 +1,4 @@
-#include "policy.hpp"
+#include "run/policy.hpp"
 
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
@@ -8,11 +8,11 @@
 #include <climits>
 #include <cstring>
 
-#include "nodes/node_list.hpp"
+#include "common/node_list.hpp"
+#include "common/process.hpp"
 #include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
 #include "platform/kernel_limits.hpp"
-#include "where/process.hpp"
 
 namespace homing::cli {
 namespace {

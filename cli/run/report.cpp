@@ -1,4 +1,4 @@
-#include "report.hpp"
+#include "run/report.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "where/show.hpp"
+#include "common/show.hpp"
 
 namespace homing::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "traffic.hpp"
-#include "where/process.hpp"
+#include "common/process.hpp"
+#include "run/traffic.hpp"
 
 namespace homing::cli {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "common/show.hpp"
 #include "measure/picture.hpp"
-#include "report.hpp"
-#include "where/show.hpp"
+#include "run/report.hpp"
 
 namespace homing::cli {
 namespace {

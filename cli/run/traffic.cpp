@@ -1,4 +1,4 @@
-#include "traffic.hpp"
+#include "run/traffic.hpp"
 
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>

@@ -8,12 +8,12 @@
 #include <homing/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
-#include "measure_options.hpp"
-#include "parse.hpp"
+#include "common/command.hpp"
+#include "common/measure_options.hpp"
+#include "common/parse.hpp"
 #include "topology/environment.hpp"
 #include "topology/machine.hpp"
-#include "topology_view.hpp"
+#include "topology/view.hpp"
 
 namespace homing::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "topology_view.hpp"
+#include "topology/view.hpp"
 
 namespace homing::cli {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "common/show.hpp"
 #include "platform/files.hpp"
-#include "topology_view.hpp"
-#include "where/show.hpp"
+#include "topology/view.hpp"
 
 namespace homing::cli {
 namespace {

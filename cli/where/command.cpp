@@ -7,11 +7,11 @@
 #include <functional>
 #include <optional>
 
-#include "command.hpp"
-#include "parse.hpp"
+#include "common/command.hpp"
+#include "common/fullest.hpp"
+#include "common/parse.hpp"
+#include "common/show.hpp"
 #include "where/follow.hpp"
-#include "where/fullest.hpp"
-#include "where/show.hpp"
 
 namespace homing::cli {
 namespace {
