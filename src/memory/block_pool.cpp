@@ -7,7 +7,6 @@
 #include <bit>
 #include <new>
 
-#include "memory/linked.hpp"
 #include "platform/sanitizer.hpp"
 
 namespace homing::memory {
@@ -30,15 +29,13 @@ bool memory_budget::take(std::size_t bytes) noexcept {
 void memory_budget::give_back(std::size_t bytes) noexcept { taken_.fetch_sub(bytes, sync::relaxed); }  // as take()
 
 // 64 KiB of an extent. Its memory is in a unit elsewhere; this is what the extent's head knows of it.
-struct block_pool::unit {
+struct block_pool::unit : sync::list_hook<unit> {                        // in partial_
   enum class use : std::uint8_t { none, small, run } holds = use::none;  // `none` for all but the first unit of a run
   std::uint8_t size_class = 0;
   std::uint16_t units = 0;  // of a run
   std::uint32_t live = 0;   // blocks handed out
   std::uint32_t begun = 0;  // blocks that have been handed out at least once: those after them are untouched
   free_block* free = nullptr;
-  unit* next = nullptr;  // in partial_
-  unit* previous = nullptr;
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     return static_cast<std::uint32_t>(unit_bytes / bytes_of_class(size_class));
@@ -47,14 +44,14 @@ struct block_pool::unit {
 };
 
 // At the start of the extent's first unit.
-struct block_pool::extent {
+struct block_pool::extent : sync::list_hook<extent> {           // in open_ or full_
   static constexpr std::uint32_t all_free = ~std::uint32_t{1};  // all but the first unit
+
+  extent(block_pool& of, address_range all) noexcept : pool(&of), range(all) {}
 
   block_pool* pool;
   address_range range;
   std::uint32_t free_units = all_free;  // a bit a unit
-  extent* next = nullptr;               // in open_ or full_
-  extent* previous = nullptr;
   unit units[units_in_extent];
 
   [[nodiscard]] std::byte* at(unsigned u) noexcept { return reinterpret_cast<std::byte*>(this) + u * unit_bytes; }
@@ -62,12 +59,13 @@ struct block_pool::extent {
 };
 
 // On the page before a large block.
-struct block_pool::large_block {
+struct block_pool::large_block : sync::list_hook<large_block> {  // in large_
+  large_block(block_pool& of, address_range all, std::size_t asked_for) noexcept
+      : pool(&of), range(all), bytes(asked_for) {}
+
   block_pool* pool;
   address_range range;  // this page and the block
   std::size_t bytes;    // as asked for
-  large_block* next = nullptr;
-  large_block* previous = nullptr;
 };
 
 namespace {
@@ -98,20 +96,16 @@ block_pool::extent* block_pool::extent_of(void* block) noexcept {
 }
 
 block_pool::~block_pool() {
-  for (extent* list : {open_, full_}) {
-    while (list != nullptr) {
-      extent* const next = list->next;
-      unmap(list);
-      list = next;
+  for (auto* list : {&open_, &full_}) {
+    while (extent* const e = list->pop_front()) {
+      unmap(e);
     }
   }
-  while (large_ != nullptr) {
-    large_block* const next = large_->next;
-    const address_range range = large_->range;
-    platform::unpoison_memory(large_, range.bytes());
+  while (large_block* const head = large_.pop_front()) {
+    const address_range range = head->range;
+    platform::unpoison_memory(head, range.bytes());
     pages_.give_back(range);
     budget_.give_back(range.bytes());
-    large_ = next;
   }
 }
 
@@ -138,13 +132,13 @@ void* block_pool::allocate(std::size_t bytes, std::size_t alignment) noexcept {
 }
 
 void* block_pool::take_small(std::size_t size_class) noexcept {
-  unit* u = partial_[size_class];
+  unit* u = partial_[size_class].first();
   if (u == nullptr) {
     u = claim(1);
     if (u == nullptr) return nullptr;
     u->holds = unit::use::small;
     u->size_class = static_cast<std::uint8_t>(size_class);
-    link_front(partial_[size_class], *u);
+    partial_[size_class].push_front(*u);
   }
   void* block = u->free;
   if (block != nullptr) {
@@ -155,7 +149,7 @@ void* block_pool::take_small(std::size_t size_class) noexcept {
     block = in.at(in.index_of(*u)) + u->begun++ * bytes_of_class(size_class);
   }
   ++u->live;
-  if (u->is_full()) unlink(partial_[size_class], *u);
+  if (u->is_full()) partial_[size_class].remove(*u);
   return block;
 }
 
@@ -171,7 +165,7 @@ void* block_pool::take_run(unsigned units) noexcept {
 
 // The lowest free units of the first extent that has so many in a row.
 block_pool::unit* block_pool::claim(unsigned units) noexcept {
-  for (extent* r = open_; r != nullptr; r = r->next) {
+  for (extent* r = open_.first(); r != nullptr; r = r->next) {
     std::uint32_t starts = r->free_units;
     for (unsigned u = 1; u < units; ++u) starts &= r->free_units >> u;
     if (starts == 0) continue;
@@ -179,8 +173,8 @@ block_pool::unit* block_pool::claim(unsigned units) noexcept {
     if (r->free_units == extent::all_free) --empty_extents_;
     r->free_units &= ~mask_of(first, units);
     if (r->free_units == 0) {
-      unlink(open_, *r);
-      link_front(full_, *r);
+      open_.remove(*r);
+      full_.push_front(*r);
     }
     r->units[first] = unit{};
     return &r->units[first];
@@ -218,10 +212,10 @@ block_pool::extent* block_pool::put_small(extent& in, unit& of, void* block) noe
   const bool was_full = of.is_full();
   platform::unpoison_memory(block, sizeof(free_block));
   of.free = new (block) free_block{of.free};
-  if (was_full) link_front(partial_[of.size_class], of);
+  if (was_full) partial_[of.size_class].push_front(of);
   platform::poison_memory(block, bytes_of_class(of.size_class));
   if (--of.live > 0) return nullptr;
-  unlink(partial_[of.size_class], of);
+  partial_[of.size_class].remove(of);
   return release(in, in.index_of(of), 1);
 }
 
@@ -229,14 +223,14 @@ block_pool::extent* block_pool::release(extent& in, unsigned first, unsigned uni
   in.units[first] = unit{};
   platform::poison_memory(in.at(first), units * unit_bytes);
   if (in.free_units == 0) {
-    unlink(full_, in);
-    link_front(open_, in);
+    full_.remove(in);
+    open_.push_front(in);
   }
   in.free_units |= mask_of(first, units);
   if (in.free_units != extent::all_free) return nullptr;
   if (++empty_extents_ == 1) return nullptr;  // kept, so that one block to and fro does not cost a mapping each time
   --empty_extents_;
-  unlink(open_, in);
+  open_.remove(in);
   return &in;
 }
 
@@ -254,10 +248,10 @@ new_pages_result block_pool::take_pages(std::size_t front, std::size_t bytes, st
 bool block_pool::add_extent() noexcept {
   const new_pages_result got = take_pages(0, extent_bytes, extent_bytes);
   if (got.range.bytes() == 0) return false;
-  auto* const r = new (reinterpret_cast<void*>(got.range.first)) extent{.pool = this, .range = got.range, .units = {}};
+  auto* const r = new (reinterpret_cast<void*>(got.range.first)) extent(*this, got.range);
   const std::lock_guard hold(lock_);
   ++empty_extents_;
-  link_front(open_, *r);
+  open_.push_front(*r);
   return true;
 }
 
@@ -274,10 +268,9 @@ void* block_pool::allocate_large(std::size_t bytes, std::size_t alignment) noexc
   if (bytes > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) return nullptr;  // no sum below overflows
   const new_pages_result got = take_pages(page, round_up(bytes, grain), std::max(alignment, grain));
   if (got.range.bytes() == 0) return nullptr;
-  auto* const head =
-      new (reinterpret_cast<void*>(got.range.first)) large_block{.pool = this, .range = got.range, .bytes = bytes};
+  auto* const head = new (reinterpret_cast<void*>(got.range.first)) large_block(*this, got.range, bytes);
   const std::lock_guard hold(lock_);
-  link_front(large_, *head);
+  large_.push_front(*head);
   count(bytes);
   return reinterpret_cast<std::byte*>(head) + page;
 }
@@ -286,7 +279,7 @@ void block_pool::deallocate_large(large_block& head) noexcept {
   const address_range range = head.range;
   {
     const std::lock_guard hold(lock_);
-    unlink(large_, head);
+    large_.remove(head);
     --live_blocks_;
     live_bytes_ -= head.bytes;
   }

@@ -1,8 +1,8 @@
 /// Blocks of all sizes out of pages of one kind: one node's, or dealt over several.
 ///
 /// Memory comes in extents of 2 MiB, aligned to their size, so that a block's extent is found by masking its address.
-/// An extent is 32 units of 64 KiB; the first holds the extent's head. A unit holds blocks of one size class, or begins a
-/// run of units that is one block. Larger blocks are mappings of their own, with a head on the page before.
+/// An extent is 32 units of 64 KiB; the first holds the extent's head. A unit holds blocks of one size class, or begins
+/// a run of units that is one block. Larger blocks are mappings of their own, with a head on the page before.
 ///
 /// Ownership: the pool owns extents and large blocks; an empty extent is kept, a second one goes back to the system.
 /// Threads:   all calls from any thread. One lock; the kernel is never called under it.
@@ -20,6 +20,7 @@
 #include "memory/size_classes.hpp"
 #include "platform/fork.hpp"
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 
 namespace homing::memory {
 
@@ -94,12 +95,12 @@ class block_pool {
   const new_pages& pages_;
   memory_budget& budget_;
 
-  mutable platform::object_mutex lock_;   // of all below, and of the heads of extents and large blocks
-  unit* partial_[size_class_count] = {};  // units with a free block, by class
-  extent* open_ = nullptr;                // extents with a free unit
-  extent* full_ = nullptr;                // the others
+  mutable platform::object_mutex lock_;                // of all below, and of the heads of extents and large blocks
+  sync::linked_list<unit> partial_[size_class_count];  // units with a free block, by class
+  sync::linked_list<extent> open_;                     // extents with a free unit
+  sync::linked_list<extent> full_;                     // the others
   unsigned empty_extents_ = 0;
-  large_block* large_ = nullptr;
+  sync::linked_list<large_block> large_;
   std::size_t live_blocks_ = 0;
   std::size_t live_bytes_ = 0;
   std::size_t unplaced_bytes_ = 0;

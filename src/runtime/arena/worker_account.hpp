@@ -17,9 +17,9 @@ namespace homing::scheduler {
 
 class arena;
 
-/// An arena's place among those that want workers.
-struct place_in_turns : sync::list_hook<place_in_turns> {
-  explicit place_in_turns(arena& a) noexcept : whose(a) {}
+/// An arena's place on a list of the manager's.
+struct arena_place : sync::list_hook<arena_place> {
+  explicit arena_place(arena& a) noexcept : whose(a) {}
   arena& whose;
 };
 
@@ -28,6 +28,7 @@ struct worker_account : sync::list_hook<worker_account> {
   [[nodiscard]] static constexpr std::size_t bytes_for(unsigned domains) noexcept { return 3 * domains * sizeof(int); }
   worker_account(arena& whose, arena_room& room, unsigned domains) noexcept
       : owner(whose),
+        place_to_call(whose),
         place(whose),
         present(room.make<int>(domains)),
         searching(room.make<int>(domains)),
@@ -55,9 +56,9 @@ struct worker_account : sync::list_hook<worker_account> {
 
   arena* next_newcomer = nullptr;          ///< its lister's, then the manager's
   sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
-  arena* next_to_call = nullptr;           ///< of whoever has taken the list
+  arena_place place_to_call;               ///< of whoever has taken the list
   // Guarded by the resource manager's lock:
-  place_in_turns place;
+  arena_place place;                 ///< among those that want workers
   std::uint64_t served_in = 0;       ///< the last allotment that gave it workers
   const std::span<int> present{};    ///< workers by domain as an allotment begins
   const std::span<int> searching{};  ///< of these, those that look for work

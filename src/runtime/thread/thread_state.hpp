@@ -18,6 +18,7 @@
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
 #include "runtime/thread/steal_backoff.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/parker.hpp"
 
 namespace homing::scheduler {
@@ -50,6 +51,12 @@ class implicit_stay {
 };
 
 enum class thread_kind : std::uint8_t { application, worker };
+
+/// A record's place among those that no thread has.
+struct record_place : sync::list_hook<record_place> {
+  explicit record_place(thread_state& t) noexcept : whose(t) {}
+  thread_state& whose;
+};
 
 struct alignas(sync::cache_line_bytes) thread_state {
   dispatcher* running = nullptr;  ///< of the stack that this thread runs; null until it has entered an arena
@@ -87,7 +94,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   observe::task_homes homes;
   sync::atomic<domain_index> domain_for_reports{domain_index{}};  ///< as `domain`, for other threads
   thread_state* next_record = nullptr;                            ///< all records of the process; written once
-  thread_state* next_free = nullptr;
+  record_place free_place{*this};                                 ///< on the list of records that no thread has
 
   /// An application's thread is in another domain now.
   void move_to_domain(domain_index to, unsigned domain_count) noexcept {

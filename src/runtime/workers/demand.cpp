@@ -84,7 +84,7 @@ void resource_manager::demand_changed() noexcept {
   while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
     dirty_.store(false, sync::seq_cst);
     allot();
-    arena* grown = take_to_call();
+    const arena_list grown = take_to_call();
     lock_.unlock();
     call_for(grown);
   }
@@ -100,26 +100,23 @@ void resource_manager::call_later(arena& a) noexcept {
     a.account().to_be_called.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
     return;
   }
-  a.account().next_to_call = nullptr;
-  (first_to_call_ != nullptr ? last_to_call_->account().next_to_call : first_to_call_) = &a;
-  last_to_call_ = &a;
+  to_call_.push_back(a.account().place_to_call);
 }
 
-arena* resource_manager::take_to_call() noexcept { return std::exchange(first_to_call_, nullptr); }
+resource_manager::arena_list resource_manager::take_to_call() noexcept { return std::exchange(to_call_, {}); }
 
-void resource_manager::call_for(arena* first) noexcept {
+void resource_manager::call_for(arena_list waiting) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
-  for (arena* a = first; a != nullptr;) {
-    arena* next = a->account().next_to_call;
-    a->account().to_be_called.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
-    a->call_allotted_for_work_left(a->account().called_for.load(sync::relaxed));
-    a->drop_reference();
-    a = next;
+  while (const arena_place* const place = waiting.pop_front()) {
+    arena& a = place->whose;
+    a.account().to_be_called.exchange(false, sync::acq_rel);  // off the list, before the call; partner: call_later()
+    a.call_allotted_for_work_left(a.account().called_for.load(sync::relaxed));
+    a.drop_reference();
   }
 }
 
 void resource_manager::call_for_all() noexcept {
-  arena* waiting = nullptr;
+  arena_list waiting;
   {
     const holder hold(*this);
     for (arena* a : served_) {
@@ -205,9 +202,9 @@ void resource_manager::look_again_at_trimmed() noexcept {
   newly_trimmed_.clear();
 }
 
-resource_manager::crowd resource_manager::serve_level(sync::linked_list<place_in_turns>& level) noexcept {
+resource_manager::crowd resource_manager::serve_level(arena_list& level) noexcept {
   allotment_.begin_level();
-  place_in_turns* next = level.first();
+  arena_place* next = level.first();
   while (next != nullptr && allotment_.has_left()) {
     arena& a = next->whose;
     next = next->next;
@@ -226,7 +223,7 @@ resource_manager::crowd resource_manager::serve_level(sync::linked_list<place_in
     const auto now = std::chrono::steady_clock::now();
     if (now - turn_began_ > turn_length) {
       turn_began_ = now;
-      place_in_turns& first = portions.front().of.whose->account().place;
+      arena_place& first = portions.front().of.whose->account().place;
       level.remove(first);
       level.push_back(first);
     }

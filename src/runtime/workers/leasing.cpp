@@ -30,7 +30,7 @@ worker_supply resource_manager::supply() const {
 
 std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease_wish& wish, const lessee& who) {
   std::pair<std::uint64_t, domain_counts> result;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     result.second.reserve(domain_count_);
@@ -45,7 +45,7 @@ std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease
 
 std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number, const lessee& who) {
   std::optional<domain_counts> result;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     result.emplace().reserve(domain_count_);
@@ -61,7 +61,7 @@ std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number,
 }
 
 void resource_manager::end_lease(std::uint64_t number) noexcept {
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     if (!leases_.end(number)) {

@@ -134,7 +134,7 @@ void resource_manager::deal() noexcept {
 }
 
 void resource_manager::obey_limit() noexcept {
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]

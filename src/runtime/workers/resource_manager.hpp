@@ -129,6 +129,7 @@ class resource_manager final : public worker_supplier {
   static constexpr unsigned level_count = 3;  ///< of priority
 
  private:
+  using arena_list = sync::linked_list<arena_place>;
   struct alignas(sync::cache_line_bytes) domain_state {
     sync::spin_lock lock;  ///< guards the next two; the count is read without it
     sync::linked_list<worker> idle_workers;
@@ -205,14 +206,14 @@ class resource_manager final : public worker_supplier {
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  crowd serve_level(sync::linked_list<place_in_turns>& level) noexcept;
+  crowd serve_level(arena_list& level) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
   void settle(const allotment::portion& p) noexcept;
   void take_share(arena& a) noexcept;
   void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
-  [[nodiscard]] arena* take_to_call() noexcept;
-  void call_for(arena* first) noexcept;
+  [[nodiscard]] arena_list take_to_call() noexcept;
+  static void call_for(arena_list waiting) noexcept;
   void count_makeable() noexcept;
 
   const topology::machine& machine_;
@@ -239,8 +240,8 @@ class resource_manager final : public worker_supplier {
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;
-  sync::atomic<arena*> newcomers_{nullptr};                 ///< listed since the last allotment; a stack
-  sync::linked_list<place_in_turns> wanting_[level_count];  ///< arenas that want workers, in the order of their turns
+  sync::atomic<arena*> newcomers_{nullptr};  ///< listed since the last allotment; a stack
+  arena_list wanting_[level_count];          ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
@@ -251,8 +252,7 @@ class resource_manager final : public worker_supplier {
   std::vector<arena*> served_before_;
   std::vector<arena*>
       newly_trimmed_;               ///< by the allotment that is going on: their shares are smaller, for want of work
-  arena* first_to_call_ = nullptr;  ///< each with a reference, until whoever leaves the lock calls for it
-  arena* last_to_call_ = nullptr;
+  arena_list to_call_;              ///< each with a reference, until whoever leaves the lock calls for it
   worker* first_worker_ = nullptr;  ///< of all that were made
 };
 

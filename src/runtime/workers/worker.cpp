@@ -178,7 +178,7 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
 
 arena* resource_manager::find_work(domain_index domain) noexcept {
   arena* found = nullptr;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     if (is_out_of_date()) {
@@ -325,7 +325,7 @@ void resource_manager::stop_workers() noexcept {
     pthread_join(all->thread, nullptr);
     delete std::exchange(all, all->next_made);
   }
-  arena* waiting = nullptr;
+  arena_list waiting;
   {
     const holder hold(*this);
     made_.store(0, sync::relaxed);
