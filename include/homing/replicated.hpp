@@ -24,9 +24,9 @@ namespace homing {
 ///
 /// It is a distribution, too: every part of it is everywhere, so home() names none and no work is drawn anywhere.
 ///
-/// Ownership: of original and copies. Threads: local() and at() from any thread at the same time; edit() and refresh()
-/// by
-///            one, while nobody reads (as with a container that is changed).
+/// Ownership: of original and copies.
+/// Threads:   local() and at() from any thread at the same time; edit() and refresh() by one, while nobody reads (as
+///            with a container that is changed).
 /// Errors:    std::bad_alloc on construction. Copies that could not be placed are as good to read, only farther:
 ///            report() counts them.
 /// Source:    TBB-NUMA 4.5 and 5.1: data that every domain reads as a whole is no domain's.

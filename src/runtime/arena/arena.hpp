@@ -1,8 +1,7 @@
 /// One computation's place: its slots, mailboxes, shared queues, and who works in it (the paper's task scheduler).
 ///
 /// Parts:     where work lies (work_places), who searches (searchers), who sleeps (sleepers), what it has of the
-/// manager
-///            (worker_account). Here: slots change hands, pushers call, workers come and go, and the end.
+///            manager (worker_account). Here: slots change hands, pushers call, workers come and go, and the end.
 /// Ownership: reference-counted. External references: task_arena objects, application threads whose implicit arena it
 ///            is; one more for each worker inside or on its way. The resource manager unlinks and deletes it when none
 ///            is left and no work either.

@@ -1,9 +1,10 @@
 /// Where work can lie in an arena, and whether there is something for a thread that may take only some of it.
 ///
-/// Places: each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
-/// (figure 7 of the paper; P mailboxes and P + 1 shared queues). Threads:   any; the answers are hints, exact once who
-/// pushes and who looks have met a fence. Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15],
-/// mailbox.md [M*]. Source:    TBB-NUMA 4.3, 4.4.
+/// Places:    each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
+///            (figure 7 of the paper; P mailboxes and P + 1 shared queues).
+/// Threads:   any; the answers are hints, exact once who pushes and who looks have met a fence.
+/// Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15], mailbox.md [M*].
+/// Source:    TBB-NUMA 4.3, 4.4.
 #pragma once
 
 #include <span>
