@@ -4,7 +4,7 @@
 
 #include <homing/version.hpp>
 
-#include "command.hpp"
+#include "common/command.hpp"
 #include "platform/env.hpp"
 #include "platform/known_variables.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <homing/version.hpp>
 
+#include "common/program.hpp"
 #include "doctor/finding.hpp"
-#include "program.hpp"
 
 namespace homing::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "doctor/finding.hpp"
-#include "topology_view.hpp"
+#include "topology/view.hpp"
 
 namespace homing::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "common/node_list.hpp"
 #include "measure/units.hpp"
-#include "nodes/node_list.hpp"
 #include "platform/caches.hpp"
 #include "platform/cgroup.hpp"
 #include "platform/node_memory.hpp"

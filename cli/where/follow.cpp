@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "command.hpp"
+#include "common/command.hpp"
 
 namespace homing::cli {
 namespace {

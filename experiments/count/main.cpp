@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "child.hpp"
-#include "command.hpp"
-#include "traffic.hpp"
+#include "common/child.hpp"
+#include "common/command.hpp"
+#include "run/traffic.hpp"
 
 int main(int count, char** words) {
   using namespace homing::cli;

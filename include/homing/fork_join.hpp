@@ -42,8 +42,7 @@ namespace homing {
 /// rvalue is moved, with its results, within the caller's frame.
 ///
 /// Cancellation: once the group of the calling task is cancelled, branches that return nothing don't begin any more.
-/// One
-///               with a value always runs.
+///               One with a value always runs.
 /// Suspension:   a branch may suspend; the caller then may go on on another thread.
 template <class F, class... G>
   requires(sizeof...(G) > 0 && detail::are_branches<F, G...>)

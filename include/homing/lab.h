@@ -21,11 +21,11 @@
 #define HOMING_LAB_LEARN_PAGE 4  /* calibration: this page is on the Linux node that its offset says */
 #define HOMING_LAB_CHECK_PAGE 5  /* calibration: so is this one; compare with what was learnt */
 #define HOMING_LAB_CALIBRATED 6  /* calibration: that was all */
-#define HOMING_LAB_CLOCK 7       /* write the virtual time of this CPU, in ns, into the slot that the mark loads from */
+#define HOMING_LAB_CLOCK 7       /* write the virtual time of this CPU, in ns, into the word that the mark loads from */
 #define HOMING_LAB_NOTE 8        /* the letters are a note of what is where in this program's memory, up to NOTE_MAX */
 #define HOMING_LAB_NOTE_MAX 1023
 
-/* The clock's memory, which guest and plugin share: a header (magic; calendar time of its zero, in s), then slots of 8
+/* The clock's memory, which guest and plugin share: a header (magic; calendar time of its zero, in s), then words of 8
  * bytes. It is mapped at a multiple of its size. docs/protocols/lab_clock.md */
 #define HOMING_LAB_CLOCK_BYTES (2L << 20)
 #define HOMING_LAB_CLOCK_HEADER_BYTES 64L

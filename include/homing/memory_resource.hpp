@@ -18,9 +18,8 @@
 ///            in a line on stderr; their memory goes with it.
 /// Threads:   allocate, deallocate and usage() from any thread; a pool has one lock.
 /// Errors:    std::bad_alloc: the system has no memory, bytes_max is reached, or, with on_full::fail, the node has
-/// none.
-///            A domain or node that the current machine does not have, and a block given back to another resource or
-///            with another size, are programmer's errors.
+///            none. A domain or node that the current machine does not have, and a block given back to another resource
+///            or with another size, are programmer's errors.
 /// Source:    TBB-NUMA 4.5 (data must be placed before work can follow it); docs/design/0003-memory-resources.md.
 #pragma once
 

@@ -2,7 +2,7 @@
 ///
 ///   homing::replicated<float> table(weights_of_a_network);      // copies, each in its domain's memory
 ///   parallel_for(..., [&] { use(table.local()); });             // the calling thread's domain's copy
-///   table.edit([](std::span<float> master) { master[7] = 1; }); // the copies see it after the next refresh()
+///   table.edit([](std::span<float> original) { original[7] = 1; }); // the copies see it after the next refresh()
 ///   table.refresh();
 #pragma once
 
@@ -19,13 +19,14 @@
 
 namespace homing {
 
-/// A master and a copy in each domain whose memory is not the master's. Domains with the same memory node share one,
-/// and with one node everybody reads the master: no copy is made.
+/// An original and a copy in each domain whose memory is not the original's. Domains with the same memory node share
+/// one, and with one node everybody reads the original: no copy is made.
 ///
 /// It is a distribution, too: every part of it is everywhere, so home() names none and no work is drawn anywhere.
 ///
-/// Ownership: of master and copies. Threads: local() and at() from any thread at the same time; edit() and refresh() by
-///            one, while nobody reads (as with a container that is changed).
+/// Ownership: of original and copies.
+/// Threads:   local() and at() from any thread at the same time; edit() and refresh() by one, while nobody reads (as
+///            with a container that is changed).
 /// Errors:    std::bad_alloc on construction. Copies that could not be placed are as good to read, only farther:
 ///            report() counts them.
 /// Source:    TBB-NUMA 4.5 and 5.1: data that every domain reads as a whole is no domain's.
@@ -47,18 +48,18 @@ class replicated {
   /// The values as of the last refresh(), near the calling thread. A domain that has no copy reads the nearest one.
   [[nodiscard]] std::span<const T> local() const noexcept { return at(topology::current_domain()); }
   [[nodiscard]] std::span<const T> at(domain_index domain) const noexcept { return values(store_.copy_of(domain)); }
-  /// Copies that exist beside the master.
+  /// Copies that exist beside the original.
   [[nodiscard]] std::size_t copy_count() const noexcept { return store_.copy_count(); }
 
-  /// Calls f(std::span<T>) on the master.
+  /// Calls f(std::span<T>) on the original.
   template <class F>
   void edit(F&& f) {
-    std::forward<F>(f)(std::span<T>(static_cast<T*>(store_.master()), size_));
+    std::forward<F>(f)(std::span<T>(static_cast<T*>(store_.original()), size_));
   }
-  /// Brings all copies up to the master.
+  /// Brings all copies up to the original.
   void refresh() noexcept { store_.refresh(); }
 
-  /// What placing the master and the copies came to, summed up.
+  /// What placing the original and the copies came to, summed up.
   [[nodiscard]] const placement_report& report() const noexcept { return store_.report(); }
 
   /// None: every domain has it.

@@ -3,7 +3,7 @@
 ///
 /// Answered:  clock_gettime of the monotonic and the calendar clocks, gettimeofday, timespec_get, time. CPU-time clocks
 ///            go to the kernel, as does everything that waits until a time.
-/// Threads:   any; each has a slot of its own in the clock's memory, and never sees its time go back.
+/// Threads:   any; each has a word of its own in the clock's memory, and never sees its time go back.
 /// Errors:    without a clock (on a real machine, or without --virtual-clock) one line on stderr, and the kernel's
 ///            clocks.
 /// Source:    docs/protocols/lab_clock.md.
@@ -25,10 +25,10 @@ namespace {
 
 constexpr const char* device = "/dev/homing-lab-clock";
 constexpr std::uint64_t ns_per_s = 1000000000;
-constexpr std::uintptr_t slots = (HOMING_LAB_CLOCK_BYTES - HOMING_LAB_CLOCK_HEADER_BYTES) / sizeof(std::uint64_t);
+constexpr std::uintptr_t words = (HOMING_LAB_CLOCK_BYTES - HOMING_LAB_CLOCK_HEADER_BYTES) / sizeof(std::uint64_t);
 
 char* memory = nullptr;  // set once, before any thread can ask
-thread_local volatile std::uint64_t* slot_of_thread = nullptr;
+thread_local volatile std::uint64_t* word_of_thread = nullptr;
 thread_local std::uint64_t last_ns = 0;
 
 void complain(const char* why) {
@@ -61,18 +61,18 @@ const std::uint64_t& header(unsigned word) { return reinterpret_cast<const std::
     return complain("the plugin has not begun one");
   }
   // The child's only thread has another id than its parent's, whose memory this is a copy of.
-  ::pthread_atfork(nullptr, nullptr, [] { slot_of_thread = nullptr; });
+  ::pthread_atfork(nullptr, nullptr, [] { word_of_thread = nullptr; });
 }
 
 /// Virtual ns since the calibration; 0 if there is no clock.
 std::uint64_t virtual_ns() {
-  if (slot_of_thread == nullptr) {  // [LT4]
+  if (word_of_thread == nullptr) {  // [LT4]
     const auto id = static_cast<std::uintptr_t>(::syscall(SYS_gettid));
-    slot_of_thread = reinterpret_cast<volatile std::uint64_t*>(memory + HOMING_LAB_CLOCK_HEADER_BYTES) + id % slots;
+    word_of_thread = reinterpret_cast<volatile std::uint64_t*>(memory + HOMING_LAB_CLOCK_HEADER_BYTES) + id % words;
   }
-  volatile std::uint64_t* const slot = slot_of_thread;
-  HOMING_LAB_MARK(HOMING_LAB_CLOCK, slot);
-  const std::uint64_t now = *slot;   // [LT3] the answer
+  volatile std::uint64_t* const word = word_of_thread;
+  HOMING_LAB_MARK(HOMING_LAB_CLOCK, word);
+  const std::uint64_t now = *word;   // [LT3] the answer
   if (now > last_ns) last_ns = now;  // [LT5]
   return last_ns;
 }

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t header_bytes = 5;              // kind, length as 32 bits, least first
 constexpr std::size_t payload_bytes_max = 32 << 10;  // [LC1]
-constexpr std::size_t slot_bytes = 256 << 10;        // [LC6]
-constexpr std::size_t slots = 32;                    // ours; as many follow for input
-constexpr std::size_t window_bytes = 2 * slots * slot_bytes;
+constexpr std::size_t buffer_bytes = 256 << 10;      // [LC6]
+constexpr std::size_t buffers = 32;                  // ours; as many follow for input
+constexpr std::size_t window_bytes = 2 * buffers * buffer_bytes;
 constexpr std::size_t window_payload_bytes_min = 512;
 
 void write_all(int descriptor, const char* bytes, std::size_t count) {
@@ -56,7 +56,7 @@ std::size_t number_at(const std::string& bytes, std::size_t at) {
 }  // namespace
 
 channel::channel(const char* device)
-    : descriptor_(::open(device, O_RDWR | O_NOCTTY | O_CLOEXEC)), window_(find_window()), slots_free_(slots) {
+    : descriptor_(::open(device, O_RDWR | O_NOCTTY | O_CLOEXEC)), window_(find_window()), buffers_free_(buffers) {
   termios settings{};
   if (descriptor_ < 0 || ::tcgetattr(descriptor_, &settings) != 0) switch_off();
   ::cfmakeraw(&settings);
@@ -68,7 +68,7 @@ channel::channel(const char* device)
 void channel::send(char kind, std::string_view payload) {
   do {  // [LC1]
     const bool long_one = window_ != nullptr && payload.size() >= window_payload_bytes_min;
-    const std::string_view part = payload.substr(0, long_one ? slot_bytes : payload_bytes_max);
+    const std::string_view part = payload.substr(0, long_one ? buffer_bytes : payload_bytes_max);
     if (long_one) {
       send_through_window(kind, part);
     } else {
@@ -81,18 +81,18 @@ void channel::send(char kind, std::string_view payload) {
   } while (!payload.empty());
 }
 
-// [LC6] Slots are used in turn, and the runner gives them back in turn.
+// [LC6] Buffers are used in turn, and the runner gives them back in turn.
 void channel::send_through_window(char kind, std::string_view part) {
-  while (slots_free_ == 0) read_some();
-  std::memcpy(window_ + next_slot_ * slot_bytes, part.data(), part.size());
+  while (buffers_free_ == 0) read_some();
+  std::memcpy(window_ + next_buffer_ * buffer_bytes, part.data(), part.size());
   std::string bytes(1, 'W');
   append_number(bytes, 9);
   bytes += kind;
-  append_number(bytes, next_slot_);
+  append_number(bytes, next_buffer_);
   append_number(bytes, part.size());
   write_all(descriptor_, bytes.data(), bytes.size());
-  next_slot_ = (next_slot_ + 1) % slots;
-  slots_free_ -= 1;
+  next_buffer_ = (next_buffer_ + 1) % buffers;
+  buffers_free_ -= 1;
 }
 
 // Reads what has come into `ready_`; blocks if nothing has.
@@ -106,7 +106,7 @@ void channel::read_some() {
     const std::size_t length = number_at(waiting_, at + 1);
     if (waiting_.size() - at - header_bytes < length) break;
     if (waiting_[at] == 'b') {
-      slots_free_ += 1;
+      buffers_free_ += 1;
     } else {
       ready_.push_back({waiting_[at], waiting_.substr(at + header_bytes, length)});
     }
@@ -123,10 +123,10 @@ std::vector<frame> channel::receive() {
 // [LC7] nothing of a frame that says what can't be
 window_input channel::input_of(const frame& announced) const {
   if (window_ == nullptr || announced.payload.size() != 8) return {};
-  const std::size_t slot = number_at(announced.payload, 0);
+  const std::size_t buffer = number_at(announced.payload, 0);
   const std::size_t count = number_at(announced.payload, 4);
-  if (slot >= slots || count > slot_bytes) return {};
-  return {window_ + (slots + slot) * slot_bytes, count};
+  if (buffer >= buffers || count > buffer_bytes) return {};
+  return {window_ + (buffers + buffer) * buffer_bytes, count};
 }
 
 frame channel::next() {

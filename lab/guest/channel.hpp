@@ -45,7 +45,7 @@ class channel {
   /// What a frame 'I' stands for.
   [[nodiscard]] window_input input_of(const frame& announced) const;
 
-  /// The program has the oldest slot's input: the runner may use the slot again.
+  /// The program has the oldest buffer's input: the runner may use the buffer again.
   void give_back() { send('B', ""); }
 
  private:
@@ -54,8 +54,8 @@ class channel {
 
   int descriptor_;
   char* window_;
-  std::size_t slots_free_;
-  std::size_t next_slot_ = 0;
+  std::size_t buffers_free_;
+  std::size_t next_buffer_ = 0;
   std::string waiting_{};
   std::vector<frame> ready_{};
 };

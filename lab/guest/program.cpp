@@ -192,7 +192,7 @@ class relay {
 
   void feed() {
     piece& first = to_write_.front();
-    // A slot that said nothing sensible has nothing to write, and is taken at once.
+    // A buffer that said nothing sensible has nothing to write, and is taken at once.
     const ssize_t count = first.left() == 0 ? 0 : ::write(input_, first.next(), first.left());
     if (count < 0 && errno != EINTR && errno != EAGAIN) {
       drop();

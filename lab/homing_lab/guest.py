@@ -13,8 +13,8 @@ HEADER_BYTES = 5
 PAYLOAD_BYTES_MAX = 1 << 20  # more in one frame is no frame of ours
 VERSION = "2"  # [LC2] of what is said here
 INPUT_BYTES = 2048  # [LC4] that the guest has not acknowledged
-SLOT_BYTES, SLOTS = 256 << 10, 32  # [LC6] of the window, each way
-WINDOW_BYTES = 2 * SLOTS * SLOT_BYTES
+BUFFER_BYTES, BUFFERS = 256 << 10, 32  # [LC6] of the window, each way
+WINDOW_BYTES = 2 * BUFFERS * BUFFER_BYTES
 WINDOW_INPUT_BYTES_MIN = 512  # [LC7]
 CLOCK_BYTES = 2 << 20  # <homing/lab.h>; guests tell the devices apart by their sizes
 
@@ -63,8 +63,8 @@ class Channel:
         self.waiting = bytearray()
         self._read = bytearray()
         self._unacknowledged = 0
-        self._input_slots = SLOTS  # [LC7] that are ours to fill
-        self._next_input_slot = 0
+        self._input_buffers = BUFFERS  # [LC7] that are ours to fill
+        self._next_input_buffer = 0
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         self.waiting += kind + len(payload).to_bytes(4, "little") + payload
@@ -81,13 +81,13 @@ class Channel:
 
     def input_room(self) -> int:
         """Bytes of input that may be sent now."""
-        if self._input_slots:
-            return SLOT_BYTES
+        if self._input_buffers:
+            return BUFFER_BYTES
         return max(0, INPUT_BYTES - self._unacknowledged)
 
     def send_input(self, content: bytes) -> None:
         room = INPUT_BYTES - self._unacknowledged
-        if self._input_slots and len(content) >= min(WINDOW_INPUT_BYTES_MIN, room + 1):
+        if self._input_buffers and len(content) >= min(WINDOW_INPUT_BYTES_MIN, room + 1):
             self._input_through_window(content)
         else:
             self._unacknowledged += len(content)
@@ -95,11 +95,11 @@ class Channel:
 
     def _input_through_window(self, content: bytes) -> None:
         """[LC7]"""
-        slot = self._next_input_slot
-        os.pwrite(self._window.fileno(), content, (SLOTS + slot) * SLOT_BYTES)
-        self._next_input_slot = (slot + 1) % SLOTS
-        self._input_slots -= 1
-        self.send(b"I", struct.pack("<II", slot, len(content)))
+        buffer = self._next_input_buffer
+        os.pwrite(self._window.fileno(), content, (BUFFERS + buffer) * BUFFER_BYTES)
+        self._next_input_buffer = (buffer + 1) % BUFFERS
+        self._input_buffers -= 1
+        self.send(b"I", struct.pack("<II", buffer, len(content)))
 
     def receive(self) -> list[tuple[str, bytes]] | None:
         """Complete frames, or None at the end."""
@@ -125,7 +125,7 @@ class Channel:
             if kind == "A":
                 self._unacknowledged -= int(payload or b"0")
             elif kind == "B":
-                self._input_slots += 1
+                self._input_buffers += 1
             elif kind == "W":
                 frames.append(self._from_window(payload))
             else:
@@ -136,9 +136,9 @@ class Channel:
         """[LC6]"""
         if len(payload) != 9:
             raise BrokenChannel
-        kind, slot, length = struct.unpack("<cII", payload)
-        if slot >= SLOTS or length > SLOT_BYTES:
+        kind, buffer, length = struct.unpack("<cII", payload)
+        if buffer >= BUFFERS or length > BUFFER_BYTES:
             raise BrokenChannel
-        content = os.pread(self._window.fileno(), length, slot * SLOT_BYTES)
+        content = os.pread(self._window.fileno(), length, buffer * BUFFER_BYTES)
         self.send(b"b")
         return kind.decode("latin-1"), content

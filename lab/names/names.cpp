@@ -2,8 +2,8 @@
 /// memory, so that addresses can be given names afterwards.
 ///
 /// Notes:   "map PID LOW-HIGH OFFSET PATH" for each mapped file, the heap and the stack, when the program begins and
-/// when
-///          it ends; "thread PID ID LOW HIGH FRAME FUNCTION" for each thread that it starts. Numbers are hexadecimal.
+///          when it ends; "thread PID ID LOW HIGH FRAME FUNCTION" for each thread that it starts. Numbers are
+///          hexadecimal.
 /// Threads: any; a note is one thread's own.
 /// Errors:  what can't be read is not said. On a real machine marks are no-operations.
 /// Source:  docs/design/0006-the-lab.md, "Hot lines".

@@ -1,9 +1,9 @@
 /// Memory that the plugin and the guest both see, in which the guest's threads find the virtual time that they asked
 /// for.
 ///
-/// A slot is eight bytes at an offset that the guest's thread chose: where it mapped this memory, the lowest bits of an
+/// A word is eight bytes at an offset that the guest's thread chose: where it mapped this memory, the lowest bits of an
 /// address are the offset.
-/// Threads: tell() by any; two that name one slot at once leave one of both times there.
+/// Threads: tell() by any; two that name one word at once leave one of both times there.
 /// Errors:  construction throws machine_error.
 /// Source:  docs/protocols/lab_clock.md.
 #pragma once

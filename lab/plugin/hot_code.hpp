@@ -1,8 +1,10 @@
 /// Where time goes: instructions and virtual time of each block of the program's code, and of the kernel as one.
 ///
 /// A block's time is what passes on its CPU from its first instruction to the next block's: work, and waiting for
-/// memory. Time that a CPU is idle is nobody's. Threads: block() by any; begin() by each CPU's own thread; sums() by
-/// any. Errors:  none.
+/// memory. Time that a CPU is idle is nobody's.
+///
+/// Threads: block() by any; begin() by each CPU's own thread; sums() by any.
+/// Errors:  none.
 #pragma once
 
 #include <atomic>

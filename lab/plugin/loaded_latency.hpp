@@ -3,8 +3,11 @@
 /// An empirical law, not a theory of queues. Intel's Memory Latency Checker measures a chain's latency beside streams;
 /// of four published listings of two-socket Xeons, latencies at 10 to 90% of the bandwidth are within 8% of 1 + 0.43 u
 /// + 0.4 u^4 times the idle one, u being the share of the highest bandwidth. At saturation the queues of capacity.hpp
-/// come on top. Threads: none of its own. Source:  tests/unit/lab/loaded_latency.cpp has the listings and where they
-/// are from; docs/protocols/lab_model.md [LM13].
+/// come on top.
+///
+/// Threads: none of its own.
+/// Source:  tests/unit/lab/loaded_latency.cpp has the listings and where they are from; docs/protocols/lab_model.md
+///          [LM13].
 #pragma once
 
 #include "units.hpp"

@@ -3,8 +3,10 @@
 ///
 /// A miss belongs to a stream if it continues one: the same distance from the stream's last miss as that had from the
 /// one before, at most 32 lines. Single misses at random addresses take the place of each other, not of streams: a
-/// stream is followed as prefetchers do that know its instruction. Threads: its CPU's only. Source:  what processors'
-/// prefetchers do; Intel's optimization manual, "Data Prefetching".
+/// stream is followed as prefetchers do that know its instruction.
+///
+/// Threads: its CPU's only.
+/// Source:  what processors' prefetchers do; Intel's optimization manual, "Data Prefetching".
 #pragma once
 
 #include <array>

@@ -7,7 +7,6 @@
 #include <bit>
 #include <new>
 
-#include "memory/linked.hpp"
 #include "platform/sanitizer.hpp"
 
 namespace homing::memory {
@@ -29,16 +28,14 @@ bool memory_budget::take(std::size_t bytes) noexcept {
 
 void memory_budget::give_back(std::size_t bytes) noexcept { taken_.fetch_sub(bytes, sync::relaxed); }  // as take()
 
-// 64 KiB of a region. Its memory is in a unit elsewhere; this is what the region's head knows of it.
-struct block_pool::unit {
+// 64 KiB of an extent. Its memory is in a unit elsewhere; this is what the extent's head knows of it.
+struct block_pool::unit : sync::list_hook<unit> {                        // in partial_
   enum class use : std::uint8_t { none, small, run } holds = use::none;  // `none` for all but the first unit of a run
   std::uint8_t size_class = 0;
   std::uint16_t units = 0;  // of a run
   std::uint32_t live = 0;   // blocks handed out
   std::uint32_t begun = 0;  // blocks that have been handed out at least once: those after them are untouched
   free_block* free = nullptr;
-  unit* next = nullptr;  // in partial_
-  unit* previous = nullptr;
 
   [[nodiscard]] std::uint32_t capacity() const noexcept {
     return static_cast<std::uint32_t>(unit_bytes / bytes_of_class(size_class));
@@ -46,34 +43,35 @@ struct block_pool::unit {
   [[nodiscard]] bool is_full() const noexcept { return free == nullptr && begun == capacity(); }
 };
 
-// At the start of the region's first unit.
-struct block_pool::region {
+// At the start of the extent's first unit.
+struct block_pool::extent : sync::list_hook<extent> {           // in open_ or full_
   static constexpr std::uint32_t all_free = ~std::uint32_t{1};  // all but the first unit
+
+  extent(block_pool& of, address_range all) noexcept : pool(&of), range(all) {}
 
   block_pool* pool;
   address_range range;
   std::uint32_t free_units = all_free;  // a bit a unit
-  region* next = nullptr;               // in open_ or full_
-  region* previous = nullptr;
-  unit units[units_in_region];
+  unit units[units_in_extent];
 
   [[nodiscard]] std::byte* at(unsigned u) noexcept { return reinterpret_cast<std::byte*>(this) + u * unit_bytes; }
   [[nodiscard]] unsigned index_of(const unit& u) const noexcept { return static_cast<unsigned>(&u - units); }
 };
 
 // On the page before a large block.
-struct block_pool::large_block {
+struct block_pool::large_block : sync::list_hook<large_block> {  // in large_
+  large_block(block_pool& of, address_range all, std::size_t asked_for) noexcept
+      : pool(&of), range(all), bytes(asked_for) {}
+
   block_pool* pool;
   address_range range;  // this page and the block
   std::size_t bytes;    // as asked for
-  large_block* next = nullptr;
-  large_block* previous = nullptr;
 };
 
 namespace {
 
 constexpr std::uint32_t mask_of(unsigned first, unsigned units) noexcept { return ((1U << units) - 1U) << first; }
-static_assert(units_in_region == 32 && run_units_max < 32);
+static_assert(units_in_extent == 32 && run_units_max < 32);
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept { return (bytes + to - 1) / to * to; }
 
@@ -93,25 +91,21 @@ block_pool::shape block_pool::shape_of(std::size_t bytes, std::size_t alignment)
   return {tier::large, 0, 0};
 }
 
-block_pool::region* block_pool::region_of(void* block) noexcept {
-  return reinterpret_cast<region*>(reinterpret_cast<address>(block) & ~address{region_bytes - 1});
+block_pool::extent* block_pool::extent_of(void* block) noexcept {
+  return reinterpret_cast<extent*>(reinterpret_cast<address>(block) & ~address{extent_bytes - 1});
 }
 
 block_pool::~block_pool() {
-  for (region* list : {open_, full_}) {
-    while (list != nullptr) {
-      region* const next = list->next;
-      unmap(list);
-      list = next;
+  for (auto* list : {&open_, &full_}) {
+    while (extent* const e = list->pop_front()) {
+      unmap(e);
     }
   }
-  while (large_ != nullptr) {
-    large_block* const next = large_->next;
-    const address_range range = large_->range;
-    platform::unpoison_memory(large_, range.bytes());
+  while (large_block* const head = large_.pop_front()) {
+    const address_range range = head->range;
+    platform::unpoison_memory(head, range.bytes());
     pages_.give_back(range);
     budget_.give_back(range.bytes());
-    large_ = next;
   }
 }
 
@@ -132,30 +126,30 @@ void* block_pool::allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return block;
       }
     }
-    // Another thread may use up the new region before we come to it; then there is one more.
-    if (!add_region()) return nullptr;
+    // Another thread may use up the new extent before we come to it; then there is one more.
+    if (!add_extent()) return nullptr;
   }
 }
 
 void* block_pool::take_small(std::size_t size_class) noexcept {
-  unit* u = partial_[size_class];
+  unit* u = partial_[size_class].first();
   if (u == nullptr) {
     u = claim(1);
     if (u == nullptr) return nullptr;
     u->holds = unit::use::small;
     u->size_class = static_cast<std::uint8_t>(size_class);
-    link_front(partial_[size_class], *u);
+    partial_[size_class].push_front(*u);
   }
   void* block = u->free;
   if (block != nullptr) {
     platform::unpoison_memory(block, sizeof(free_block));
     u->free = u->free->next;
   } else {
-    region& in = *region_of(u);
+    extent& in = *extent_of(u);
     block = in.at(in.index_of(*u)) + u->begun++ * bytes_of_class(size_class);
   }
   ++u->live;
-  if (u->is_full()) unlink(partial_[size_class], *u);
+  if (u->is_full()) partial_[size_class].remove(*u);
   return block;
 }
 
@@ -165,22 +159,22 @@ void* block_pool::take_run(unsigned units) noexcept {
   u->holds = unit::use::run;
   u->units = static_cast<std::uint16_t>(units);
   u->live = 1;
-  region& in = *region_of(u);
+  extent& in = *extent_of(u);
   return in.at(in.index_of(*u));
 }
 
-// The lowest free units of the first region that has so many in a row.
+// The lowest free units of the first extent that has so many in a row.
 block_pool::unit* block_pool::claim(unsigned units) noexcept {
-  for (region* r = open_; r != nullptr; r = r->next) {
+  for (extent* r = open_.first(); r != nullptr; r = r->next) {
     std::uint32_t starts = r->free_units;
     for (unsigned u = 1; u < units; ++u) starts &= r->free_units >> u;
     if (starts == 0) continue;
     const auto first = static_cast<unsigned>(std::countr_zero(starts));
-    if (r->free_units == region::all_free) --empty_regions_;
+    if (r->free_units == extent::all_free) --empty_extents_;
     r->free_units &= ~mask_of(first, units);
     if (r->free_units == 0) {
-      unlink(open_, *r);
-      link_front(full_, *r);
+      open_.remove(*r);
+      full_.push_front(*r);
     }
     r->units[first] = unit{};
     return &r->units[first];
@@ -197,11 +191,11 @@ void block_pool::deallocate(const void* owner, void* block, std::size_t bytes, s
     head.pool->deallocate_large(head);
     return;
   }
-  region& in = *region_of(block);
+  extent& in = *extent_of(block);
   block_pool& pool = *in.pool;
   const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - reinterpret_cast<std::byte*>(&in));
   unit& u = in.units[offset / unit_bytes];
-  region* left = nullptr;
+  extent* left = nullptr;
   {
     const std::lock_guard hold(pool.lock_);
     const bool is_right = s.kind == tier::small ? u.holds == unit::use::small && u.size_class == s.size_class
@@ -214,29 +208,29 @@ void block_pool::deallocate(const void* owner, void* block, std::size_t bytes, s
   if (left != nullptr) pool.unmap(left);
 }
 
-block_pool::region* block_pool::put_small(region& in, unit& of, void* block) noexcept {
+block_pool::extent* block_pool::put_small(extent& in, unit& of, void* block) noexcept {
   const bool was_full = of.is_full();
   platform::unpoison_memory(block, sizeof(free_block));
   of.free = new (block) free_block{of.free};
-  if (was_full) link_front(partial_[of.size_class], of);
+  if (was_full) partial_[of.size_class].push_front(of);
   platform::poison_memory(block, bytes_of_class(of.size_class));
   if (--of.live > 0) return nullptr;
-  unlink(partial_[of.size_class], of);
+  partial_[of.size_class].remove(of);
   return release(in, in.index_of(of), 1);
 }
 
-block_pool::region* block_pool::release(region& in, unsigned first, unsigned units) noexcept {
+block_pool::extent* block_pool::release(extent& in, unsigned first, unsigned units) noexcept {
   in.units[first] = unit{};
   platform::poison_memory(in.at(first), units * unit_bytes);
   if (in.free_units == 0) {
-    unlink(full_, in);
-    link_front(open_, in);
+    full_.remove(in);
+    open_.push_front(in);
   }
   in.free_units |= mask_of(first, units);
-  if (in.free_units != region::all_free) return nullptr;
-  if (++empty_regions_ == 1) return nullptr;  // kept, so that one block to and fro does not cost a mapping each time
-  --empty_regions_;
-  unlink(open_, in);
+  if (in.free_units != extent::all_free) return nullptr;
+  if (++empty_extents_ == 1) return nullptr;  // kept, so that one block to and fro does not cost a mapping each time
+  --empty_extents_;
+  open_.remove(in);
   return &in;
 }
 
@@ -251,17 +245,17 @@ new_pages_result block_pool::take_pages(std::size_t front, std::size_t bytes, st
   return result;
 }
 
-bool block_pool::add_region() noexcept {
-  const new_pages_result got = take_pages(0, region_bytes, region_bytes);
+bool block_pool::add_extent() noexcept {
+  const new_pages_result got = take_pages(0, extent_bytes, extent_bytes);
   if (got.range.bytes() == 0) return false;
-  auto* const r = new (reinterpret_cast<void*>(got.range.first)) region{.pool = this, .range = got.range, .units = {}};
+  auto* const r = new (reinterpret_cast<void*>(got.range.first)) extent(*this, got.range);
   const std::lock_guard hold(lock_);
-  ++empty_regions_;
-  link_front(open_, *r);
+  ++empty_extents_;
+  open_.push_front(*r);
   return true;
 }
 
-void block_pool::unmap(region* r) noexcept {
+void block_pool::unmap(extent* r) noexcept {
   const address_range range = r->range;
   platform::unpoison_memory(r, range.bytes());
   pages_.give_back(range);
@@ -274,10 +268,9 @@ void* block_pool::allocate_large(std::size_t bytes, std::size_t alignment) noexc
   if (bytes > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) return nullptr;  // no sum below overflows
   const new_pages_result got = take_pages(page, round_up(bytes, grain), std::max(alignment, grain));
   if (got.range.bytes() == 0) return nullptr;
-  auto* const head =
-      new (reinterpret_cast<void*>(got.range.first)) large_block{.pool = this, .range = got.range, .bytes = bytes};
+  auto* const head = new (reinterpret_cast<void*>(got.range.first)) large_block(*this, got.range, bytes);
   const std::lock_guard hold(lock_);
-  link_front(large_, *head);
+  large_.push_front(*head);
   count(bytes);
   return reinterpret_cast<std::byte*>(head) + page;
 }
@@ -286,7 +279,7 @@ void block_pool::deallocate_large(large_block& head) noexcept {
   const address_range range = head.range;
   {
     const std::lock_guard hold(lock_);
-    unlink(large_, head);
+    large_.remove(head);
     --live_blocks_;
     live_bytes_ -= head.bytes;
   }

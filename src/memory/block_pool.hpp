@@ -1,10 +1,10 @@
 /// Blocks of all sizes out of pages of one kind: one node's, or dealt over several.
 ///
-/// Memory comes in regions of 2 MiB, aligned to their size, so that a block's region is found by masking its address. A
-/// region is 32 units of 64 KiB; the first holds the region's head. A unit holds blocks of one size class, or begins a
-/// run of units that is one block. Larger blocks are mappings of their own, with a head on the page before.
+/// Memory comes in extents of 2 MiB, aligned to their size, so that a block's extent is found by masking its address.
+/// An extent is 32 units of 64 KiB; the first holds the extent's head. A unit holds blocks of one size class, or begins
+/// a run of units that is one block. Larger blocks are mappings of their own, with a head on the page before.
 ///
-/// Ownership: the pool owns regions and large blocks; an empty region is kept, a second one goes back to the system.
+/// Ownership: the pool owns extents and large blocks; an empty extent is kept, a second one goes back to the system.
 /// Threads:   all calls from any thread. One lock; the kernel is never called under it.
 /// Errors:    a null pointer: no memory. A block of another owner, or of another size than it was asked for with, is a
 ///            programmer's error.
@@ -20,13 +20,14 @@
 #include "memory/size_classes.hpp"
 #include "platform/fork.hpp"
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 
 namespace homing::memory {
 
-inline constexpr std::size_t region_bytes = std::size_t{2} << 20;
+inline constexpr std::size_t extent_bytes = std::size_t{2} << 20;
 inline constexpr std::size_t unit_bytes = std::size_t{64} << 10;
-inline constexpr unsigned units_in_region = region_bytes / unit_bytes;
-inline constexpr unsigned run_units_max = 15;  ///< two such runs fill a region
+inline constexpr unsigned units_in_extent = extent_bytes / unit_bytes;
+inline constexpr unsigned run_units_max = 15;  ///< two such runs fill an extent
 inline constexpr std::size_t run_bytes_max = run_units_max * unit_bytes;
 
 /// What the pools of a resource may take together.
@@ -65,7 +66,7 @@ class block_pool {
     free_block* next;
   };
   struct unit;
-  struct region;
+  struct extent;
   struct large_block;
   enum class tier { small, run, large };
   struct shape {
@@ -74,17 +75,17 @@ class block_pool {
     unsigned units;          // of run
   };
   [[nodiscard]] static shape shape_of(std::size_t bytes, std::size_t alignment) noexcept;
-  [[nodiscard]] static region* region_of(void* block) noexcept;
+  [[nodiscard]] static extent* extent_of(void* block) noexcept;
 
-  // Under lock_; null if a new region is needed.
+  // Under lock_; null if a new extent is needed.
   void* take_small(std::size_t size_class) noexcept;
   void* take_run(unsigned units) noexcept;
   unit* claim(unsigned units) noexcept;
-  // Under lock_; returns a region to unmap, or null.
-  region* put_small(region& in, unit& of, void* block) noexcept;
-  region* release(region& in, unsigned first, unsigned units) noexcept;
-  bool add_region() noexcept;  // not under lock_
-  void unmap(region* r) noexcept;
+  // Under lock_; returns an extent to unmap, or null.
+  extent* put_small(extent& in, unit& of, void* block) noexcept;
+  extent* release(extent& in, unsigned first, unsigned units) noexcept;
+  bool add_extent() noexcept;  // not under lock_
+  void unmap(extent* r) noexcept;
   void* allocate_large(std::size_t bytes, std::size_t alignment) noexcept;
   void deallocate_large(large_block& head) noexcept;
   [[nodiscard]] new_pages_result take_pages(std::size_t front, std::size_t bytes, std::size_t alignment) noexcept;
@@ -94,12 +95,12 @@ class block_pool {
   const new_pages& pages_;
   memory_budget& budget_;
 
-  mutable platform::object_mutex lock_;   // of all below, and of the heads of regions and large blocks
-  unit* partial_[size_class_count] = {};  // units with a free block, by class
-  region* open_ = nullptr;                // regions with a free unit
-  region* full_ = nullptr;                // the others
-  unsigned empty_regions_ = 0;
-  large_block* large_ = nullptr;
+  mutable platform::object_mutex lock_;                // of all below, and of the heads of extents and large blocks
+  sync::linked_list<unit> partial_[size_class_count];  // units with a free block, by class
+  sync::linked_list<extent> open_;                     // extents with a free unit
+  sync::linked_list<extent> full_;                     // the others
+  unsigned empty_extents_ = 0;
+  sync::linked_list<large_block> large_;
   std::size_t live_blocks_ = 0;
   std::size_t live_bytes_ = 0;
   std::size_t unplaced_bytes_ = 0;

@@ -1,4 +1,4 @@
-/// A master and its copies, each a mapping of its own, placed before it is first touched.
+/// An original and its copies, each a mapping of its own, placed before it is first touched.
 #include <homing/detail/replica_store.hpp>
 #include <homing/topology.hpp>
 
@@ -77,7 +77,7 @@ void add(placement_report& sum, const placement_report& one) {
 
 struct replica_store::state {
   std::size_t bytes;
-  std::vector<home_pages> copies;    // the first is the master
+  std::vector<home_pages> copies;    // the first is the original
   std::vector<std::size_t> copy_of;  // by domain
   placement_report report;
 };
@@ -111,9 +111,9 @@ replica_store::replica_store(replica_store&& other) noexcept = default;
 replica_store& replica_store::operator=(replica_store&& other) noexcept = default;
 replica_store::~replica_store() = default;
 
-void* replica_store::master() noexcept { return state_->copies.front().data(); }
+void* replica_store::original() noexcept { return state_->copies.front().data(); }
 
-// A machine that was refreshed meanwhile may have more domains: they read the master.
+// A machine that was refreshed meanwhile may have more domains: they read the original.
 const void* replica_store::copy_of(domain_index domain) const noexcept {
   const std::size_t d = to_index(domain);
   return state_->copies[d < state_->copy_of.size() ? state_->copy_of[d] : 0].data();
@@ -123,12 +123,12 @@ std::size_t replica_store::copy_count() const noexcept { return state_->copies.s
 const placement_report& replica_store::report() const noexcept { return state_->report; }
 
 void replica_store::write(const void* from) noexcept {
-  if (state_->bytes > 0) std::memcpy(master(), from, state_->bytes);
+  if (state_->bytes > 0) std::memcpy(original(), from, state_->bytes);
 }
 
 void replica_store::refresh() noexcept {
   for (std::size_t c = 1; c < state_->copies.size() && state_->bytes > 0; ++c) {
-    std::memcpy(state_->copies[c].data(), master(), state_->bytes);
+    std::memcpy(state_->copies[c].data(), original(), state_->bytes);
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// The pools of ended threads, newest first. A zero-filled static: usable before and after every other object.
 struct orphanage {
   sync::spin_lock lock;
-  object_pool* first = nullptr;
+  sync::linked_list<object_pool> pools;
 };
 constinit orphanage orphans;
 
@@ -47,11 +47,9 @@ object_pool& object_pool::create(unsigned domain) {
 object_pool& object_pool::acquire(unsigned domain) {
   {
     const sync::scoped_spin_lock guard(orphans.lock);  // [OP3] sees all that the last owner did
-    for (object_pool** link = &orphans.first; *link != nullptr; link = &(*link)->next_orphan_) {
-      object_pool* const pool = *link;
+    for (object_pool* pool = orphans.pools.first(); pool != nullptr; pool = pool->next) {
       if (pool->domain_ == domain) {
-        *link = pool->next_orphan_;
-        pool->next_orphan_ = nullptr;
+        orphans.pools.remove(*pool);
         return *pool;
       }
     }
@@ -61,8 +59,7 @@ object_pool& object_pool::acquire(unsigned domain) {
 
 void object_pool::release(object_pool& pool) noexcept {
   const sync::scoped_spin_lock guard(orphans.lock);  // [OP3]
-  pool.next_orphan_ = orphans.first;
-  orphans.first = &pool;
+  orphans.pools.push_front(pool);
 }
 
 void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
@@ -74,11 +71,11 @@ void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
   auto* const object = static_cast<free_object*>(memory);
   sync::atomic<free_object*>& top = remote_[index];
   poison(object, index);
-  free_object* next = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
+  free_object* below = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
   do {
-    object->next = next;
+    object->next = below;
     // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed, as the load above.
-  } while (!top.compare_exchange_weak(next, object, sync::release, sync::relaxed));
+  } while (!top.compare_exchange_weak(below, object, sync::release, sync::relaxed));
 }
 
 void* object_pool::refill(std::size_t index) {

@@ -15,10 +15,12 @@
 
 #include "platform/sanitizer.hpp"
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 
 namespace homing::memory {
 
-class object_pool final : public tbb::detail::d1::small_object_pool {
+class object_pool final : public tbb::detail::d1::small_object_pool,
+                          public sync::list_hook<object_pool> {  // on the list of those that ended threads left
  public:
   static constexpr std::size_t grain_bytes = 64;
   static constexpr std::size_t object_bytes_max = 512;
@@ -100,7 +102,6 @@ class object_pool final : public tbb::detail::d1::small_object_pool {
   std::byte* free_begin_;  // the part of the newest slab that was never handed out
   std::byte* slab_end_;
   std::size_t next_slab_bytes_ = slab_bytes_min;
-  object_pool* next_orphan_ = nullptr;  // guarded by the lock over the orphans
 
   // Everybody's: objects that other threads gave back, one stack a class, each always emptied whole.
   alignas(sync::cache_line_bytes) sync::atomic<free_object*> remote_[class_count] = {};

@@ -1,8 +1,9 @@
 /// A trace of tasks for people to look at: who ran which task when, and how it got there.
 ///
-/// Ownership: each thread has a buffer of its own, bounded and never freed; when it is full, later tasks are counted
-/// only. Threads:   the owner writes; whoever writes the file reads what was complete by then. Cost:      none when it
-/// is off but a look at a pointer that is null.
+/// Ownership: each thread has a buffer of its own, bounded and never freed; when it is full, later tasks are only
+///            counted.
+/// Threads:   the owner writes; whoever writes the file reads what was complete by then.
+/// Cost:      none when it is off but a look at a pointer that is null.
 #pragma once
 
 #include <sys/types.h>

@@ -6,20 +6,22 @@
 #pragma once
 
 #include "platform/check.hpp"
+#include "sync/atomic.hpp"
 
 namespace homing::sync {
 
 template <typename Entry>
 struct list_hook {
-  Entry* next = nullptr;
-  Entry* previous = nullptr;
-  bool listed = false;
+  plain<Entry*> next = nullptr;
+  plain<Entry*> previous = nullptr;
+  plain<bool> listed = false;
 };
 
 template <typename Entry>
 class linked_list {
  public:
   [[nodiscard]] Entry* first() const noexcept { return first_; }
+  [[nodiscard]] Entry* last() const noexcept { return last_; }
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
 
   void push_front(Entry& e) noexcept {
@@ -60,8 +62,8 @@ class linked_list {
   void forget() noexcept { first_ = last_ = nullptr; }
 
  private:
-  Entry* first_ = nullptr;
-  Entry* last_ = nullptr;
+  plain<Entry*> first_ = nullptr;
+  plain<Entry*> last_ = nullptr;
 };
 
 }  // namespace homing::sync

@@ -8,8 +8,7 @@
 /// Threads:   all calls from any thread.
 /// Order:     first in, first out, among the items that the taker's filter accepts.
 /// Errors:    push throws std::bad_alloc if there is no memory and the item is linked already, in this queue or
-/// another:
-///            the queue is then unchanged.
+///            another: the queue is then unchanged.
 /// Wake-up:   not here: docs/protocols/sleep.md [S2].
 /// Source:    TBB-NUMA 4.4.3, figure 7: rules 5', 5'', 5''' (P + 1 shared queues an arena).
 #pragma once

@@ -11,10 +11,7 @@ wait_set::enlistment::enlistment(wait_set& set, key what) noexcept : set_(set) {
   waiter_.what = what;
   {
     const scoped_spin_lock guard(set_.lock_);
-    waiter_.previous = set_.last_;
-    waiter_.enlisted = true;
-    (set_.last_ != nullptr ? set_.last_->next : set_.first_) = &waiter_;
-    set_.last_ = &waiter_;
+    set_.waiters_.push_back(waiter_);
     // [W1] relaxed: only holders of lock_ write it; the fence below orders it against the condition.
     set_.count_.store(set_.count_.load(relaxed) + 1, relaxed);
   }
@@ -30,7 +27,7 @@ wait_set::enlistment::~enlistment() {
 wait_set::outcome wait_set::enlistment::withdraw() noexcept {
   {
     const scoped_spin_lock guard(set_.lock_);
-    if (waiter_.enlisted) {
+    if (waiter_.listed) {
       set_.unlink(waiter_);
       settled_ = true;
       return outcome::ready;
@@ -51,9 +48,7 @@ wait_set::outcome wait_set::enlistment::park() noexcept {
 }
 
 void wait_set::unlink(waiter& w) noexcept {
-  (w.previous != nullptr ? w.previous->next : first_) = w.next;
-  (w.next != nullptr ? w.next->previous : last_) = w.previous;
-  w.enlisted = false;
+  waiters_.remove(w);
   // relaxed: only holders of lock_ write it, and a notifier that still reads the old value merely looks in vain. [W4]
   count_.store(count_.load(relaxed) - 1, relaxed);
 }
@@ -63,7 +58,7 @@ void wait_set::choose(std::uint32_t at_most, match_function matches, const void*
   plain<waiter*>* end = &chosen;
   {
     const scoped_spin_lock guard(lock_);
-    for (waiter* w = first_; w != nullptr && at_most > 0;) {
+    for (waiter* w = waiters_.first(); w != nullptr && at_most > 0;) {
       waiter* const next = w->next;
       if (matches(closure, w->what)) {
         unlink(*w);

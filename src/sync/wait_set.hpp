@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::sync {
@@ -56,11 +57,8 @@ class wait_set {
 
  private:
   /// One blocked thread. `word` is the only field that its thread reads after another thread has chosen it.
-  struct waiter {
+  struct waiter : list_hook<waiter> {  // the hook is guarded by lock_
     key what;
-    plain<waiter*> previous = nullptr;
-    plain<waiter*> next = nullptr;
-    plain<bool> enlisted = false;            // guarded by lock_
     atomic<std::uint32_t> word{not_chosen};  // not_chosen, or an outcome
   };
 
@@ -89,8 +87,7 @@ class wait_set {
 
   atomic<std::uint32_t> count_{0};  // written under lock_, read without it
   spin_lock lock_;
-  plain<waiter*> first_ = nullptr;
-  plain<waiter*> last_ = nullptr;
+  linked_list<waiter> waiters_;  // longest waiting first
 };
 
 template <typename Ready>

@@ -53,7 +53,7 @@ void address_here(scheduler::thread_state& here, d1::task& t, d1::task_group_con
   scheduler::bind_context(here, ctx);
   scheduler::task_access::set_context(t, &ctx);
   scheduler::task_access::set_isolation(t, scheduler::no_isolation);
-  scheduler::task_access::set_address(t, {scheduler::no_slot, scheduler::no_slot, here.domain});
+  scheduler::task_access::set_address(t, {scheduler::no_slot, scheduler::no_affinity, here.domain});
 }
 
 void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
@@ -162,7 +162,7 @@ void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr
     scheduler::bind_context(here, ctx);
     scheduler::task_access::set_context(t, &ctx);
     scheduler::task_access::set_isolation(t, here.in == &a ? here.running->isolation : scheduler::no_isolation);
-    scheduler::task_access::set_address(t, {here.slot_number, scheduler::no_slot, here.domain});
+    scheduler::task_access::set_address(t, {here.slot_number, scheduler::no_affinity, here.domain});
     a.submit_critical(t);
   } else if (here.in == &a) {
     scheduler::spawn(here, t, ctx);
@@ -180,7 +180,8 @@ void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t flags) {
 
 d1::slot_id execution_slot(const d1::task_arena_base& user) {
   const scheduler::thread_state* t = scheduler::this_thread_or_null;
-  return t != nullptr && t->in != nullptr && t->in == task_arena_impl::arena_of(user) ? t->slot_number : d1::no_slot;
+  const bool is_inside = t != nullptr && t->in != nullptr && t->in == task_arena_impl::arena_of(user);
+  return is_inside ? to_index(t->slot_number) : d1::no_slot;
 }
 
 }  // namespace tbb::detail::r1

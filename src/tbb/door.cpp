@@ -21,16 +21,16 @@ using namespace homing::scheduler;
 std::uint32_t current_domain() noexcept try {
   thread_state& t = this_thread();
   if (t.kind == thread_kind::worker || t.domain_is_fixed || (t.running != nullptr && !t.running->outermost)) {
-    return t.domain;
+    return to_index(t.domain);
   }
-  return domain_of_this_thread(resource_manager::current().settings());
+  return to_index(domain_of_this_thread(resource_manager::current().settings()));
 } catch (const std::bad_alloc&) {
   return 0;  // a thread that has no record yet, and no memory for one
 }
 
 void detach(void* work, void* context, std::uint32_t domain) {
   homing::scheduler::detach(arena_thread(), *static_cast<task*>(work), *static_cast<task_group_context*>(context),
-                            static_cast<std::uint16_t>(domain));
+                            domain_index{domain});
 }
 
 void enqueue(void* work, void* user, std::uint32_t domain) {
@@ -42,15 +42,15 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
   bind_context(arena_thread(), a->default_context());
   task_access::set_context(t, &a->default_context());
   task_access::set_isolation(t, no_isolation);
-  task_access::set_address(t, {no_slot, no_slot, static_cast<std::uint16_t>(domain)});
-  a->enqueue(t, domain);
+  task_access::set_address(t, {no_slot, no_affinity, domain_index{domain}});
+  a->enqueue(t, domain_index{domain});
 }
 
 std::uint32_t move_to(std::uint32_t domain) {
   using homing::detail::domain_is_fixed;
   thread_state& t = this_thread();
-  const std::uint32_t before = t.domain | (t.domain_is_fixed ? domain_is_fixed : 0);
-  t.move_to_domain(static_cast<std::uint16_t>(domain & ~domain_is_fixed), resource_manager::current().domain_count());
+  const std::uint32_t before = to_index(t.domain) | (t.domain_is_fixed ? domain_is_fixed : 0);
+  t.move_to_domain(domain_index{domain & ~domain_is_fixed}, resource_manager::current().domain_count());
   t.domain_is_fixed = (domain & domain_is_fixed) != 0;
   return before;
 }
@@ -62,14 +62,14 @@ struct arena_order {
   arena_order(const arena_order&) = delete;
   arena_order& operator=(const arena_order&) = delete;
   ~arena_order() {
-    t.domain_of_next_arena = -1;
+    t.domain_of_next_arena.reset();
     t.steal_in_next_arena.reset();
   }
 };
 
 void initialize_in(void* user, std::uint32_t domain) {
   const arena_order order;
-  order.t.domain_of_next_arena = static_cast<int>(domain);
+  order.t.domain_of_next_arena = domain_index{domain};
   static_cast<tbb::task_arena*>(user)->initialize();
 }
 
@@ -96,16 +96,16 @@ homing::detail::fork_lane* open_lane(homing::detail::fork_lane** known) {
 
 std::uint32_t map_slots(std::uint16_t* domains, std::uint32_t count) {
   const arena& a = *arena_thread().in;
-  for (unsigned i = 0; i < std::min(count, a.slot_count()); ++i) {
-    const arena_slot& slot = a.slot(i);
-    domains[i] = slot.hold.is_held() ? slot.domain.load(homing::sync::relaxed) : slot.home;
+  for (const arena_slot& slot : a.slots().first(std::min(count, a.slot_count()))) {
+    const domain_index there = slot.hold.is_held() ? slot.domain.load(homing::sync::relaxed) : slot.home;
+    *domains++ = static_cast<std::uint16_t>(to_index(there));
   }
   return a.slot_count();
 }
 
 void mail_to_slot(void* work, void* context, std::uint32_t slot, std::uint32_t domain) {
   spawn(arena_thread(), *static_cast<task*>(work), *static_cast<task_group_context*>(context),
-        static_cast<slot_id>(slot), static_cast<std::uint16_t>(domain));
+        affinity{static_cast<std::uint16_t>(slot)}, domain_index{domain});
 }
 
 lessee asking_thread() {
@@ -154,7 +154,7 @@ homing::detail::lease_state state_of_lease(std::uint64_t lease) noexcept {
 extern "C" __attribute__((visibility("default"))) const homing::detail::tasks_door* homing_tasks_door() {
   static const homing::detail::tasks_door table{.size_bytes = sizeof table,
                                                 .domain_count = resource_manager::current().domain_count(),
-                                                .first_address = first_domain_slot,
+                                                .first_address = first_domain_affinity,
                                                 .current_domain = &current_domain,
                                                 .detach = &detach,
                                                 .enqueue = &enqueue,

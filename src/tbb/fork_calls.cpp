@@ -41,8 +41,7 @@ void give_to_domain(fork_branch& b, std::uint32_t domain) noexcept {
     thread_state& t = arena_thread();
     task* const work = make_task_of(t, b);
     if (work != nullptr) {
-      const slot_id address =
-          domain < t.in->domain_count() ? static_cast<slot_id>(first_domain_slot + domain) : no_slot;
+      const affinity address = domain < t.in->domain_count() ? affinity_to(domain_index{domain}) : no_affinity;
       spawn(t, *work, *t.running->ed.context, address);
     }
   } catch (...) {

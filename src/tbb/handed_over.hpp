@@ -15,8 +15,8 @@ namespace homing::scheduler {
   } catch (...) {
     tbb::detail::d1::execution_data ed{};
     ed.context = &ctx;
-    ed.original_slot = no_slot;
-    ed.affinity_slot = no_slot;
+    ed.original_slot = to_index(no_slot);
+    ed.affinity_slot = to_number(no_affinity);
     for (task* t = &handed_over; t != nullptr;) {
       t = t->cancel(ed);
     }

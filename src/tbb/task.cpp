@@ -39,7 +39,7 @@ void spawn(d1::task& t, d1::task_group_context& ctx) {
 }
 
 void spawn(d1::task& t, d1::task_group_context& ctx, d1::slot_id id) {
-  scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx, id);
+  scheduler::spawn(scheduler::thread_for(t, ctx), t, ctx, scheduler::affinity{id});
 }
 
 void execute_and_wait(d1::task& t, d1::task_group_context& t_ctx, d1::wait_context& wait,
@@ -60,7 +60,7 @@ void wait(d1::wait_context& wait, d1::task_group_context& ctx) {
 
 d1::slot_id execution_slot(const d1::execution_data*) {
   const scheduler::thread_state* t = scheduler::this_thread_or_null;
-  return t == nullptr || t->in == nullptr ? d1::no_slot : t->slot_number;
+  return t == nullptr || t->in == nullptr ? d1::no_slot : to_index(t->slot_number);
 }
 
 d1::task_group_context* current_context() {

@@ -27,7 +27,7 @@ struct frame {
   void push_spawned(unsigned domain) {
     pushed.store(1, relaxed);
     sync::light_fence();
-    if (counts.seen_from(domain) == 0) {
+    if (counts.seen_from(domain_index{domain}) == 0) {
       answer();
     }
   }
@@ -40,7 +40,7 @@ struct frame {
     }
   }
   void stop(unsigned domain, int kind = outer_searcher) {
-    const searcher_counts::stopped left = counts.end(domain, kind);
+    const searcher_counts::stopped left = counts.end(domain_index{domain}, kind);
     if (left.last) {
       sync::heavy_fence();
     } else if (left.last_outer) {
@@ -53,13 +53,13 @@ struct frame {
     }
   }
   void search(unsigned domain) {
-    counts.begin(domain, outer_searcher);
+    counts.begin(domain_index{domain}, outer_searcher);
     stop(domain);
   }
   void answer() { static_cast<void>(answers.fetch_add(1, relaxed)); }
   void require_answer() {
     require(answers.load(relaxed) != 0, "somebody called, or the last searcher saw the push");
-    require(counts.domains() == 0 && counts.in_domain(0) == 0 && counts.in_domain(1) == 0,
+    require(counts.domains() == 0 && counts.in_domain(domain_index{0}) == 0 && counts.in_domain(domain_index{1}) == 0,
             "nobody is counted any more");
   }
 };
@@ -67,24 +67,24 @@ struct frame {
 /// Both domains have a searcher; the push comes from one of them.
 const scenario one_each("searchers: one of each domain stops", {}, [] {
   frame f;
-  f.counts.begin(0, outer_searcher);
-  f.counts.begin(1, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
+  f.counts.begin(domain_index{1}, outer_searcher);
   threads({[&] { f.stop(0); }, [&] { f.stop(1); }, [&] { f.push_spawned(0); }});
   f.require_answer();
 });
 
 const scenario two_of_one("searchers: two of the pusher's domain stop", {}, [] {
   frame f;
-  f.counts.begin(0, outer_searcher);
-  f.counts.begin(0, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
   threads({[&] { f.stop(0); }, [&] { f.stop(0); }, [&] { f.push_spawned(0); }});
   f.require_answer();
 });
 
 const scenario far("searchers: two of another domain stop", {}, [] {
   frame f;
-  f.counts.begin(1, outer_searcher);
-  f.counts.begin(1, outer_searcher);
+  f.counts.begin(domain_index{1}, outer_searcher);
+  f.counts.begin(domain_index{1}, outer_searcher);
   threads({[&] { f.stop(1); }, [&] { f.stop(1); }, [&] { f.push_spawned(0); }});
   f.require_answer();
 });
@@ -93,7 +93,7 @@ const scenario far("searchers: two of another domain stop", {}, [] {
 template <unsigned Pusher>
 void newcomer() {
   frame f;
-  f.counts.begin(0, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
   threads({[&] { f.stop(0); }, [&] { f.search(0); }, [&] { f.push_spawned(Pusher); }});
   f.require_answer();
 }
@@ -102,7 +102,7 @@ const scenario newcomer_far("searchers: one begins, one stops, far", {}, newcome
 
 const scenario newcomer_elsewhere("searchers: one begins in another domain, one stops", {}, [] {
   frame f;
-  f.counts.begin(0, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
   threads({[&] { f.stop(0); }, [&] { f.search(1); }, [&] { f.push_spawned(0); }});
   f.require_answer();
 });
@@ -122,13 +122,13 @@ struct slots_frame : frame {
       require(places[i].hold.try_take(), "nobody holds a new slot");
       places[i].searching.set();
       places[i].domain = domains[i];
-      counts.begin(domains[i], outer_searcher);
+      counts.begin(domain_index{domains[i]}, outer_searcher);
     }
   }
   /// As searchers::stop_searching() and hand_over().
   void stop_in(unsigned own) {
     places[own].searching.clear();
-    const searcher_counts::stopped left = counts.end(places[own].domain, outer_searcher);
+    const searcher_counts::stopped left = counts.end(domain_index{places[own].domain}, outer_searcher);
     sync::full_fence_after_exchange();
     if (!left.last) {
       return;
@@ -166,10 +166,10 @@ const scenario gives_back_far("searchers: one gives a task back and stops, one i
 /// Whoever wakes a thread counts it before that one runs [S4]; here the waker is a searcher that stops.
 const scenario woken("searchers: one is counted by who wakes it", {}, [] {
   frame f;
-  f.counts.begin(0, outer_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
   sync::atomic<int> token = 0;
   threads({[&] {
-             f.counts.begin(1, outer_searcher);
+             f.counts.begin(domain_index{1}, outer_searcher);
              token.store(1, sync::release);
              f.stop(0);
            },
@@ -179,7 +179,7 @@ const scenario woken("searchers: one is counted by who wakes it", {}, [] {
              }
            },
            [&] { f.push_spawned(0); }});
-  if (f.counts.in_domain(1) != 0) {
+  if (f.counts.in_domain(domain_index{1}) != 0) {
     f.stop(1);
   }
   f.require_answer();
@@ -188,9 +188,9 @@ const scenario woken("searchers: one is counted by who wakes it", {}, [] {
 /// A nested searcher goes on: it takes no enqueued task, and does not answer for one.
 const scenario enqueued("searchers: enqueued, the last outermost one stops", {}, [] {
   frame f;
-  f.counts.begin(0, outer_searcher);
-  f.counts.begin(1, outer_searcher);
-  f.counts.begin(1, nested_searcher);
+  f.counts.begin(domain_index{0}, outer_searcher);
+  f.counts.begin(domain_index{1}, outer_searcher);
+  f.counts.begin(domain_index{1}, nested_searcher);
   threads({[&] { f.stop(0); }, [&] { f.stop(1); }, [&] { f.push_enqueued(); }});
   require(f.answers.load(relaxed) != 0, "somebody called, or the last outermost searcher saw the push");
 });

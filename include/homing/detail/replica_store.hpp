@@ -19,15 +19,15 @@ class HOMING_API replica_store {
   replica_store& operator=(replica_store&& other) noexcept;
   ~replica_store();
 
-  [[nodiscard]] void* master() noexcept;
-  /// Aligned to a page; of the master for a domain that shares its node, or for one that is no member and nearest to
+  [[nodiscard]] void* original() noexcept;
+  /// Aligned to a page; of the original for a domain that shares its node, or for one that is no member and nearest to
   /// it.
   [[nodiscard]] const void* copy_of(domain_index domain) const noexcept;
   [[nodiscard]] std::size_t copy_count() const noexcept;
   [[nodiscard]] const placement_report& report() const noexcept;
-  /// Fills the master.
+  /// Fills the original.
   void write(const void* from) noexcept;
-  /// Fills the copies from the master.
+  /// Fills the copies from the original.
   void refresh() noexcept;
 
  private:

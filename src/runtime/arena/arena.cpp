@@ -15,8 +15,10 @@ namespace {
 void count_cpus(const topology::machine& machine, const arena_request& request,
                 std::span<unsigned> by_domain) noexcept {
   machine.count_allowed_cpus(request.constraints, by_domain);
-  for (unsigned d = 0; d < by_domain.size() && request.only_domain >= 0; ++d) {
-    by_domain[d] = static_cast<int>(d) == request.only_domain ? by_domain[d] : 0;
+  if (request.only_domain) {
+    const unsigned there = by_domain[to_index(*request.only_domain)];
+    std::fill(by_domain.begin(), by_domain.end(), 0U);
+    by_domain[to_index(*request.only_domain)] = there;
   }
   if (std::accumulate(by_domain.begin(), by_domain.end(), 0U) == 0) {
     machine.count_allowed_cpus({}, by_domain);
@@ -28,10 +30,10 @@ unsigned concurrency_of(const worker_supplier& supplier, const arena_request& re
   if (request.max_concurrency > 0) {
     return static_cast<unsigned>(request.max_concurrency);
   }
-  if (request.only_domain >= 0) {
+  if (request.only_domain) {
     std::vector<unsigned> cpus(supplier.settings().domain_count);
     count_cpus(machine, request, cpus);
-    return cpus[static_cast<unsigned>(request.only_domain)];
+    return cpus[to_index(*request.only_domain)];
   }
   return request.constraints != topology::constraints_query{} ? machine.concurrency(request.constraints)
                                                               : supplier.default_concurrency();
@@ -40,7 +42,7 @@ unsigned concurrency_of(const worker_supplier& supplier, const arena_request& re
 }  // namespace
 
 arena::size arena::size_for(const worker_supplier& supplier, const arena_request& request) {
-  const unsigned most = std::clamp(concurrency_of(supplier, request), 1U, unsigned{first_domain_slot} - 1U);
+  const unsigned most = std::clamp(concurrency_of(supplier, request), 1U, unsigned{first_domain_affinity} - 1U);
   const unsigned reserved = std::min(request.reserved_slots, most);
   // Mandatory concurrency needs a slot for a worker even where one slot was asked for.
   return {most, reserved, {reserved == 0 ? most : std::max(2U, most), supplier.settings().domain_count}};
@@ -88,8 +90,9 @@ arena::arena(worker_supplier& supplier, const arena_request& request, const size
 // A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
 slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
   for (unsigned i = first; i < last; ++i) {
-    if (slot(i).hold.try_take()) {
-      return static_cast<slot_id>(i);
+    const slot_id number{static_cast<std::uint16_t>(i)};
+    if (slot(number).hold.try_take()) {
+      return number;
     }
   }
   return no_slot;
@@ -98,12 +101,12 @@ slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
 /// The slot that it had, where it finds its caches and its mail; else one of its domain; else any that is not reserved.
 slot_id arena::occupy_for_worker(const thread_state& t) noexcept {
   // last_arena is an address only: another arena, of another size, may live there now.
-  if (t.last_arena == this && t.last_slot >= reserved_slots_ && t.last_slot < slot_count() &&
+  if (t.last_arena == this && to_index(t.last_slot) >= reserved_slots_ && to_index(t.last_slot) < slot_count() &&
       slot(t.last_slot).hold.try_take()) {
     return t.last_slot;
   }
   const arena_domain& own = domain(t.domain);
-  const slot_id found = occupy_first_free(std::max<unsigned>(own.first_slot, reserved_slots_), own.last_slot);
+  const slot_id found = occupy_first_free(std::max(own.first_slot, reserved_slots_), own.last_slot);
   return found != no_slot ? found : occupy_first_free(reserved_slots_, slot_count());
 }
 
@@ -143,16 +146,12 @@ void arena::release_slot(slot_id number) noexcept {
 }
 
 bool arena::is_deserted() const noexcept {
-  return std::none_of(&slot(0), &slot(0) + slot_count(), [](const arena_slot& s) { return s.hold.is_held(); });
+  return std::none_of(slots().begin(), slots().end(), [](const arena_slot& s) { return s.hold.is_held(); });
 }
 
 bool arena::has_free_worker_slot() const noexcept {
-  for (unsigned i = reserved_slots_; i < slot_count(); ++i) {
-    if (!slot(i).hold.is_held()) {
-      return true;
-    }
-  }
-  return false;
+  const auto for_workers = slots().subspan(reserved_slots_);
+  return std::any_of(for_workers.begin(), for_workers.end(), [](const arena_slot& s) { return !s.hold.is_held(); });
 }
 
 bool arena::worker_could_enter() noexcept {
@@ -165,21 +164,21 @@ bool arena::worker_could_enter() noexcept {
   return has_free_worker_slot();
 }
 
-bool arena::post(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
-  if (affinity >= first_domain_slot || !slot(affinity).hold.is_held()) {
-    const arena_domain& home = domain(home_of(affinity));
+bool arena::post(affinity to, std::uintptr_t item, std::uint64_t tag) {
+  if (!names_slot(to) || !slot(slot_of(to)).hold.is_held()) {
+    const arena_domain& home = domain(home_of(to));
     // Where thieves stay, nobody else could take it: it waits for whoever comes, or for its maker. [S10]
     if (!thieves_stay() && mailbox_idle() == idle_rule::homing && home.active.load(sync::relaxed) == 0 &&
-        home.allotted.load(sync::relaxed) == 0 && searching.in_domain(home_of(affinity)) == 0 &&
+        home.allotted.load(sync::relaxed) == 0 && searching.in_domain(home_of(to)) == 0 &&
         account_.busy.load(sync::relaxed) && !sleepers_.any()) {
       return false;  // nobody of that domain is here or expected: mail would only pile up
     }
   }
-  return put_into_mailbox(affinity, item, tag);
+  return put_into_mailbox(to, item, tag);
 }
 
 template <typename Call>
-void arena::for_work_left(unsigned home, Call&& call) noexcept {
+void arena::for_work_left(domain_index home, Call&& call) noexcept {
   if (!thieves_stay()) {
     if (has_work(no_isolation, anybody) || in_phase()) {
       call(home, reach::all);
@@ -189,22 +188,22 @@ void arena::for_work_left(unsigned home, Call&& call) noexcept {
   if (!resumed.empty() || has_common_task({})) {
     call(home, reach::all);
   }
-  for (unsigned d = 0; d < domain_count(); ++d) {
+  for (const domain_index d : all_domains()) {
     if (searchers_.nobody_in(d) && has_work(no_isolation, d)) {
       call(d, reach::home);
     }
   }
 }
 
-void arena::call_for_work_left(unsigned home) noexcept {
-  for_work_left(home, [this](unsigned d, reach who) { call_somebody({.home = d}, who); });
+void arena::call_for_work_left(domain_index home) noexcept {
+  for_work_left(home, [this](domain_index d, reach who) { call_somebody({.home = d}, who); });
 }
 
-void arena::call_allotted_for_work_left(unsigned home) noexcept {
-  for_work_left(home, [this](unsigned d, reach who) { call_allotted({.home = d}, who); });
+void arena::call_allotted_for_work_left(domain_index home) noexcept {
+  for_work_left(home, [this](domain_index d, reach who) { call_allotted({.home = d}, who); });
 }
 
-void arena::call_instead(unsigned home) noexcept {
+void arena::call_instead(domain_index home) noexcept {
   if (thieves_stay() && searchers_.nobody_in(home)) {
     call_somebody({.home = home}, reach::home);
   }
@@ -274,11 +273,11 @@ bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
     account_.mandatory.store(true, sync::seq_cst);
   }
   account_.busy.store(true, sync::seq_cst);
-  supplier_.announce(*this);
+  supplier_.list_newcomer(*this);
   return false;
 }
 
-void arena::worker_leaves(unsigned from, slot_id this_slot) noexcept {
+void arena::worker_leaves(domain_index from, slot_id this_slot) noexcept {
   const int before_here = domain(from).active.fetch_sub(1, sync::relaxed);
   const int before = account_.workers.fetch_sub(1, sync::seq_cst);
   platform::require(before > 0 && before_here > 0, "A3: a worker that leaves was counted in its arena and domain");
@@ -306,18 +305,18 @@ bool arena::could_come() const noexcept {
          (supplier_.available() > 0 || account_.trimmed.load(sync::relaxed) || supplier_.refusal_has_ended());
 }
 
-void arena::call_for_spawned_work(isolation_tag isolation, unsigned home) noexcept {
+void arena::call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept {
   if (could_come()) {
     call_somebody({work_kind::spawned, isolation, home}, reach::all);
   }
 }
 
 void arena::new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept {
-  new_work_that_stays({work_kind::spawned, isolation, 0}, where);
+  new_work_that_stays({work_kind::spawned, isolation}, where);
 }
 
 void arena::call_somebody(const work_call& call, reach who) noexcept {
-  const unsigned home = call.home;
+  const domain_index home = call.home;
   account_.called_for.store(home, sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
@@ -352,10 +351,10 @@ void arena::call_allotted(const work_call& call, reach who) noexcept {
 
 void arena::call_workers_for_phase() noexcept {
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
-    static_cast<void>(supplier_.demand_rose(*this, 0));
+    static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
   while (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
-         supplier_.send_worker(*this, 0, domain_count())) {
+         supplier_.send_worker(*this, domain_index{0}, domain_count())) {
   }
 }
 

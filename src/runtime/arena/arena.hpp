@@ -1,8 +1,7 @@
 /// One computation's place: its slots, mailboxes, shared queues, and who works in it (the paper's task scheduler).
 ///
 /// Parts:     where work lies (work_places), who searches (searchers), who sleeps (sleepers), what it has of the
-/// manager
-///            (worker_account). Here: slots change hands, pushers call, workers come and go, and the end.
+///            manager (worker_account). Here: slots change hands, pushers call, workers come and go, and the end.
 /// Ownership: reference-counted. External references: task_arena objects, application threads whose implicit arena it
 ///            is; one more for each worker inside or on its way. The resource manager unlinks and deletes it when none
 ///            is left and no work either.
@@ -30,8 +29,8 @@ struct arena_request {
   unsigned priority_level = 1;  ///< 0 high, 1 normal, 2 low
   topology::constraints_query constraints;
   bool fast_leave = false;
-  int only_domain = -1;               ///< workers of no other domain [A12]; -1: as the constraints say
-  std::optional<steal_policy> steal;  ///< none: as HOMING_STEAL says
+  std::optional<domain_index> only_domain;  ///< workers of no other domain [A12]; none: as the constraints say
+  std::optional<steal_policy> steal;        ///< none: as HOMING_STEAL says
 };
 
 class arena final : public work_places, private search_caller {
@@ -62,7 +61,7 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] worker_account& account() noexcept { return account_; }
   [[nodiscard]] const worker_account& account() const noexcept { return account_; }
   /// A pinned section's: workers of other domains come for what must be run only, and only if its own domain has none.
-  [[nodiscard]] bool is_of_one_domain() const noexcept { return request_.only_domain >= 0; }
+  [[nodiscard]] bool is_of_one_domain() const noexcept { return request_.only_domain.has_value(); }
   [[nodiscard]] task_group_context& default_context() noexcept { return default_context_; }
 
   /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
@@ -70,12 +69,12 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept;
   void release_slot(slot_id number) noexcept;
 
-  /// Puts an item for `affinity` in its mailbox; false if there is no room or nobody could come for it.
-  [[nodiscard]] bool post(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
+  /// Puts an item for that affinity into its mailbox; false if there is no room or nobody could come for it.
+  [[nodiscard]] bool post(affinity to, std::uintptr_t item, std::uint64_t tag);
 
   /// After a push to the deque of the slot: calls a thread if none looks for work and one could come. The hot side of
   /// sleep.md [S2].
-  [[gnu::always_inline]] void new_work(isolation_tag isolation, unsigned home, const arena_slot& where) noexcept {
+  [[gnu::always_inline]] void new_work(isolation_tag isolation, domain_index home, const arena_slot& where) noexcept {
     searchers_.pushers_fence();
     if (__builtin_expect(thieves_stay(), false)) {
       new_spawned_work_that_stays(isolation, where);
@@ -87,7 +86,7 @@ class arena final : public work_places, private search_caller {
   void uncovered_work(const arena_slot& where) noexcept;
   /// After a post, or a push to a domain's queue: as new_work(), but a thread that looks for work must be of that
   /// domain.
-  void new_mail(work_kind kind, isolation_tag isolation, unsigned home) noexcept {
+  void new_mail(work_kind kind, isolation_tag isolation, domain_index home) noexcept {
     searchers_.pushers_fence();
     if (searchers_.nobody_in(home) && could_come()) {
       call_somebody({kind, isolation, home}, is_left_to(home) ? reach::home : reach::all);
@@ -105,15 +104,15 @@ class arena final : public work_places, private search_caller {
   void worker_found_no_slot(thread_state& t) noexcept;
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   /// `this_slot`: the one that it holds still, or no_slot.
-  void worker_leaves(unsigned from, slot_id this_slot) noexcept;
+  void worker_leaves(domain_index from, slot_id this_slot) noexcept;
 
   /// Calls a thread, whether or not there is work to be seen, in place of one of that domain that was counted as
   /// searching.
-  void call_instead(unsigned home) noexcept;
+  void call_instead(domain_index home) noexcept;
   /// Calls a thread where there is work that nobody may have been called for; `home` is a hint.
-  void call_for_work_left(unsigned home) noexcept;
+  void call_for_work_left(domain_index home) noexcept;
   /// The same, never asking for a new allotment, so that whoever allots can call it.
-  void call_allotted_for_work_left(unsigned home) noexcept;
+  void call_allotted_for_work_left(domain_index home) noexcept;
 
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
@@ -140,11 +139,11 @@ class arena final : public work_places, private search_caller {
 
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
   /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
-  void detach(task& t, unsigned home);
+  void detach(task& t, domain_index home);
   /// For any thread in an outermost loop; of that domain first.
-  void submit(task& t, unsigned home_or_none);
+  void submit(task& t, domain_index home_or_none);
   /// The same, and some worker comes even where none is allowed.
-  void enqueue(task& t, unsigned home_or_none);
+  void enqueue(task& t, domain_index home_or_none);
   /// An enqueued task whose maker waits at the door: before all others.
   void delegate(task& t);
   void submit_critical(task& t);
@@ -206,7 +205,7 @@ class arena final : public work_places, private search_caller {
 
   [[nodiscard]] int workers_wanted() const noexcept;
   // Of new_work(), what is done apart: it ends by a jump to one of them.
-  [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, unsigned home) noexcept;
+  [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept;
   [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
   /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
@@ -219,10 +218,10 @@ class arena final : public work_places, private search_caller {
   [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;
   void new_common_work(const work_call& call) noexcept;
   /// [S14] After the push and a full fence: searchers in nested waits need pass none.
-  void new_enqueued_work(unsigned home_or_none) noexcept;
+  void new_enqueued_work(domain_index home_or_none) noexcept;
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>
-  void for_work_left(unsigned home, Call&& call) noexcept;
+  void for_work_left(domain_index home, Call&& call) noexcept;
   [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;
   [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;

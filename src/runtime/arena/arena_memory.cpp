@@ -20,10 +20,9 @@ void deallocate(void* block) noexcept { ::operator delete(block, line); }
 void* arena_memory::take(std::size_t bytes) {
   {
     const sync::scoped_spin_lock hold(lock_);
-    for (kept_block** place = &newest_; *place != nullptr; place = &(*place)->next) {
-      kept_block* const found = *place;
+    for (kept_block* found = kept_.first(); found != nullptr; found = found->next) {
       if (found->bytes == bytes) {
-        *place = found->next;
+        kept_.remove(*found);
         --count_;
         platform::unpoison_memory(found, bytes);
         return found;
@@ -39,7 +38,7 @@ void arena_memory::put(void* block, std::size_t bytes) noexcept {
     deallocate(block);
     return;
   }
-  auto* const newest = new (block) kept_block{nullptr, bytes};
+  auto* const newest = new (block) kept_block(bytes);
   platform::poison_memory(newest + 1, bytes - sizeof(kept_block));
   if (kept_block* const oldest = swap_for_oldest(*newest)) {
     platform::unpoison_memory(oldest, oldest->bytes);
@@ -50,28 +49,24 @@ void arena_memory::put(void* block, std::size_t bytes) noexcept {
 /// Keeps it; null, or the one that is too many then: a size that is asked for no more goes in the end.
 arena_memory::kept_block* arena_memory::swap_for_oldest(kept_block& newest) noexcept {
   const sync::scoped_spin_lock hold(lock_);
-  newest.next = newest_;
-  newest_ = &newest;
+  kept_.push_front(newest);
   if (++count_ <= kept_max) {
     return nullptr;
   }
   --count_;
-  kept_block* before = newest_;
-  while (before->next->next != nullptr) {
-    before = before->next;
-  }
-  return std::exchange(before->next, nullptr);
+  kept_block* const oldest = kept_.last();
+  kept_.remove(*oldest);
+  return oldest;
 }
 
 void arena_memory::free_all() noexcept {
-  kept_block* all = nullptr;
+  sync::linked_list<kept_block> all;
   {
     const sync::scoped_spin_lock hold(lock_);
-    all = std::exchange(newest_, nullptr);
+    all = std::exchange(kept_, {});
     count_ = 0;
   }
-  while (all != nullptr) {
-    kept_block* const one = std::exchange(all, all->next);
+  while (kept_block* const one = all.pop_front()) {
     platform::unpoison_memory(one, one->bytes);
     deallocate(one);
   }

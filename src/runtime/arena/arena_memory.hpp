@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 
+#include "sync/linked_list.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::scheduler {
@@ -40,14 +41,14 @@ class arena_memory {
 
  private:
   /// The begin of a block that is kept.
-  struct kept_block {
-    kept_block* next;
+  struct kept_block : sync::list_hook<kept_block> {
+    explicit kept_block(std::size_t size) noexcept : bytes(size) {}
     std::size_t bytes;
   };
   kept_block* swap_for_oldest(kept_block& newest) noexcept;
 
   sync::spin_lock lock_;
-  kept_block* newest_ = nullptr;
+  sync::linked_list<kept_block> kept_;  ///< the newest first
   unsigned count_ = 0;
 };
 

@@ -9,18 +9,18 @@
 
 namespace homing::scheduler {
 
-void arena::detach(task& t, unsigned home) {
+void arena::detach(task& t, domain_index home) {
   domain(home).detached.push(t);
   new_mail(work_kind::detached, no_isolation, home);
 }
 
-void arena::submit(task& t, unsigned home_or_none) {
+void arena::submit(task& t, domain_index home_or_none) {
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   sync::full_fence();
   new_enqueued_work(home_or_none);
 }
 
-void arena::enqueue(task& t, unsigned home_or_none) {
+void arena::enqueue(task& t, domain_index home_or_none) {
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   sync::full_fence();
   want_mandatory_worker();
@@ -34,9 +34,9 @@ void arena::delegate(task& t) {
   new_enqueued_work(no_home);
 }
 
-void arena::new_enqueued_work(unsigned home_or_none) noexcept {
+void arena::new_enqueued_work(domain_index home_or_none) noexcept {
   const bool common = home_or_none == no_home;
-  const unsigned home = common ? 0 : home_or_none;
+  const domain_index home = common ? domain_index{0} : home_or_none;
   const bool nobody =
       common ? searchers_.nobody_for(work_kind::enqueued) : searchers_.nobody_for(work_kind::enqueued, home);
   if (nobody && could_come()) {
@@ -53,7 +53,7 @@ void arena::want_mandatory_worker() noexcept {
       slot_count() > reserved_slots_ && !account_.mandatory.load(sync::relaxed) &&
       !account_.mandatory.exchange(true, sync::seq_cst)) {
     account_.busy.store(true, sync::seq_cst);
-    static_cast<void>(supplier_.demand_rose(*this, 0));
+    static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
 }
 
@@ -67,12 +67,12 @@ void arena::want_mandatory_worker_if_deserted() noexcept {
 
 void arena::overflow(task& t) {
   overflowed.push(t);
-  new_common_work({work_kind::spawned, task_access::isolation(t), 0});
+  new_common_work({work_kind::spawned, task_access::isolation(t)});
 }
 
 void arena::submit_critical(task& t) {
   critical.push(t);
-  new_common_work({work_kind::critical, task_access::isolation(t), 0});
+  new_common_work({work_kind::critical, task_access::isolation(t)});
 }
 
 void arena::submit_resume(left_stack& stack) noexcept {
@@ -83,7 +83,7 @@ void arena::submit_resume(left_stack& stack) noexcept {
   } else if (max_workers_ == 0) {
     want_mandatory_worker_if_deserted();
   }
-  new_common_work({work_kind::resumed, no_isolation, 0});
+  new_common_work({work_kind::resumed});
 }
 
 void arena::begin_phase() noexcept {

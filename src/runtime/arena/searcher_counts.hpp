@@ -34,19 +34,19 @@ class searcher_counts {
   };
 
   /// `weight`: weight_of() the thread's scope. A thread's own, or a waker's on behalf of the thread that it wakes. [S4]
-  void begin(unsigned domain, int weight) noexcept {
+  void begin(domain_index domain, int weight) noexcept {
     // relaxed, both: the store-load races of the sleep protocol are ordered by its fences. [S1], [S2]
-    const int before = domains_[domain].count.fetch_add(weight, sync::relaxed);
+    const int before = domains_[to_index(domain)].count.fetch_add(weight, sync::relaxed);
     if (of_kind(before, weight) == 0) {
       searching_domains_.fetch_add(weight, sync::relaxed);
     }
   }
 
-  stopped end(unsigned domain, int weight) noexcept {
+  stopped end(domain_index domain, int weight) noexcept {
     // [S16] The domain's count first. release, both: a fence follows [S9], and so the last one of the arena comes after
     // what all others did before they stopped. A thread that is counted may push for others (what it gives back),
     // relying on those who are still counted.
-    const int here = domains_[domain].count.fetch_sub(weight, sync::release);
+    const int here = domains_[to_index(domain)].count.fetch_sub(weight, sync::release);
     stopped result{.last_of_domain = here == weight,
                    .last_outer_of_domain = here != weight && weight == outer_searcher && outer_searchers(here) == 1};
     check_is_one(here, weight);
@@ -60,11 +60,13 @@ class searcher_counts {
   }
 
   /// Of that domain, both kinds.
-  [[nodiscard]] int in_domain(unsigned domain) const noexcept { return domains_[domain].count.load(sync::relaxed); }
+  [[nodiscard]] int in_domain(domain_index domain) const noexcept {
+    return domains_[to_index(domain)].count.load(sync::relaxed);
+  }
   /// Of all domains: not 0 while somebody searches whose begin() has ended. The counts of domains, not of threads.
   [[nodiscard]] int domains() const noexcept { return searching_domains_.load(sync::relaxed); }
   /// For who pushes in that domain: not 0 if somebody searches. Its own domain's line is the near one.
-  [[nodiscard]] int seen_from(unsigned domain) const noexcept {
+  [[nodiscard]] int seen_from(domain_index domain) const noexcept {
     const int here = in_domain(domain);
     return here != 0 ? here : domains();
   }
@@ -77,7 +79,7 @@ class searcher_counts {
     return sum;
   }
   /// Whether more than one thread searches, as seen from that domain; a hint.
-  [[nodiscard]] bool several(unsigned domain) const noexcept {
+  [[nodiscard]] bool several(domain_index domain) const noexcept {
     return all_searchers(in_domain(domain)) > 1 || all_searchers(domains()) > 1;
   }
 

@@ -12,7 +12,7 @@ std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexce
   return now_ns;
 }
 
-void searchers::transfer_to(unsigned domain, const search_scope& scope) noexcept {
+void searchers::transfer_to(domain_index domain, const search_scope& scope) noexcept {
   places_.searching.begin(domain, weight_of(scope));
 }
 
@@ -39,9 +39,9 @@ void searchers::hand_over(const thread_state& t) noexcept {
   if (!caller_.could_come()) {
     return;
   }
-  const unsigned domain = t.domain;
+  const domain_index domain = t.domain;
   const bool stay = places_.thieves_stay();
-  const unsigned by = stay ? domain : work_places::anybody;
+  const domain_index by = stay ? domain : work_places::anybody;
   places_.ask_for_forks();
   if (!places_.has_work(no_isolation, by)) {
     if (places_.may_have_pusher(t.slot_number)) {  // [A23] else the full fence behind the count is enough
@@ -57,7 +57,7 @@ void searchers::hand_over(const thread_state& t) noexcept {
 }
 
 // [S14] Those that still search are in nested waits. Who enqueues has passed a full fence before its look.
-void searchers::hand_over_enqueued(unsigned domain) noexcept {
+void searchers::hand_over_enqueued(domain_index domain) noexcept {
   if (!caller_.could_come()) {
     return;
   }
@@ -67,7 +67,7 @@ void searchers::hand_over_enqueued(unsigned domain) noexcept {
   }
 }
 
-void searchers::withdraw(unsigned domain) noexcept { places_.searching.end(domain, outer_searcher); }
+void searchers::withdraw(domain_index domain) noexcept { places_.searching.end(domain, outer_searcher); }
 
 void searchers::forget_after_fork() noexcept { places_.searching.forget(); }
 

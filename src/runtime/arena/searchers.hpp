@@ -37,7 +37,7 @@ class searchers {
   /// The thread begins to look for work. Returns the time, by platform::monotonic_ns().
   std::int64_t enter(thread_state& t, const search_scope& scope) noexcept;
   /// [S4] On behalf of a thread of that domain that the caller is about to wake: the next push wakes no second one.
-  void transfer_to(unsigned domain, const search_scope& scope) noexcept;
+  void transfer_to(domain_index domain, const search_scope& scope) noexcept;
   /// The woken thread has come, and searches with the mark that its waker made.
   static void adopt(thread_state& t) noexcept { t.slot->searching.set(); }
   /// [S3] The thread has a task, or what it waited for has come, or [S8] it runs its user's code: if it was the last
@@ -46,7 +46,7 @@ class searchers {
   /// [S1] The thread is listed as asleep; a heavy fence and its last look follow.
   void stop_to_sleep(thread_state& t, const search_scope& scope) noexcept;
   /// A woken worker that can't search after all, by its domain. Whoever withdraws it has somebody else called.
-  void withdraw(unsigned domain) noexcept;
+  void withdraw(domain_index domain) noexcept;
   /// In the child of a fork nobody searches.
   void forget_after_fork() noexcept;
 
@@ -61,15 +61,15 @@ class searchers {
     }
   }
   /// By who pushed in that domain, whose own count is the near one. [S16]
-  [[nodiscard]] bool nobody_seen_from(unsigned domain) const noexcept {
+  [[nodiscard]] bool nobody_seen_from(domain_index domain) const noexcept {
     return places_.searching.seen_from(domain) == 0;
   }
-  [[nodiscard]] bool nobody_in(unsigned domain) const noexcept { return places_.searching.in_domain(domain) == 0; }
+  [[nodiscard]] bool nobody_in(domain_index domain) const noexcept { return places_.searching.in_domain(domain) == 0; }
   /// Of those that surely may take work of that kind.
   [[nodiscard]] bool nobody_for(work_kind kind) const noexcept {
     return able_searchers(kind, places_.searching.domains()) == 0;
   }
-  [[nodiscard]] bool nobody_for(work_kind kind, unsigned domain) const noexcept {
+  [[nodiscard]] bool nobody_for(work_kind kind, domain_index domain) const noexcept {
     return able_searchers(kind, places_.searching.in_domain(domain)) == 0;
   }
 
@@ -84,7 +84,7 @@ class searchers {
 
  private:
   void hand_over(const thread_state& t) noexcept;
-  void hand_over_enqueued(unsigned domain) noexcept;
+  void hand_over_enqueued(domain_index domain) noexcept;
   void see_all_pushes() noexcept;
 
   work_places& places_;

@@ -59,7 +59,7 @@ bool sleepers::suits(const sleeper& s, const work_call& call, reach who) noexcep
     return false;
   }
   const search_scope& scope = s.scope;
-  const unsigned domain = is_stack ? work_places::anybody : s.thread->domain;
+  const domain_index domain = is_stack ? work_places::anybody : s.thread->domain;
   switch (call.kind) {
     case work_kind::spawned:
       return scope.may_steal && scope.fits(call.isolation);

@@ -47,11 +47,11 @@ work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_ru
       domains_(room.make<arena_domain>(c.domains).data()) {}
 
 work_places::~work_places() {
-  for (unsigned i = 0; i < slot_count_; ++i) {
-    delete_mailbox(slots_[i].mail.load(sync::relaxed));
+  for (const arena_slot& s : slots()) {
+    delete_mailbox(s.mail.load(sync::relaxed));
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    delete_mailbox(domains_[d].mail.load(sync::relaxed));
+  for (const domain_index d : all_domains()) {
+    delete_mailbox(domain(d).mail.load(sync::relaxed));
   }
   std::destroy_n(slots_, slot_count_);
   std::destroy_n(domains_, domain_count_);
@@ -65,26 +65,25 @@ void work_places::deal_slots(std::span<const unsigned> weights) noexcept {
   unsigned sum = weights[0];
   for (unsigned i = 0; i < count; ++i) {
     while (domain + 1 < weights.size() && std::uint64_t{2} * i * total + total > std::uint64_t{2} * sum * count) {
-      domains_[domain].last_slot = static_cast<slot_id>(i);
+      domains_[domain].last_slot = i;
       ++domain;
-      domains_[domain].first_slot = static_cast<slot_id>(i);
+      domains_[domain].first_slot = i;
       sum += weights[domain];
     }
-    slots_[i].home = static_cast<std::uint16_t>(domain);
+    slots_[i].home = domain_index{domain};
     slots_[i].domain.store(slots_[i].home, sync::relaxed);
   }
-  domains_[domain].last_slot = static_cast<slot_id>(count);
+  domains_[domain].last_slot = count;
   for (unsigned d = domain + 1; d < weights.size(); ++d) {
-    domains_[d].first_slot = domains_[d].last_slot = static_cast<slot_id>(count);
+    domains_[d].first_slot = domains_[d].last_slot = count;
   }
 }
 
-bool work_places::put_into_mailbox(slot_id affinity, std::uintptr_t item, std::uint64_t tag) {
-  if (affinity >= first_domain_slot) {
-    return mailbox_of(domains_[home_of(affinity)].mail, slot_mail_capacity * std::max(4U, slot_count_))
-        ->post(item, tag);
-  }
-  return mailbox_of(slots_[affinity].mail, slot_mail_capacity)->post(item, tag);
+bool work_places::put_into_mailbox(affinity to, std::uintptr_t item, std::uint64_t tag) {
+  sync::mailbox* const box = names_slot(to)
+                                 ? mailbox_of(slot(slot_of(to)).mail, slot_mail_capacity)
+                                 : mailbox_of(domain(home_of(to)).mail, slot_mail_capacity * std::max(4U, slot_count_));
+  return box->post(item, tag);
 }
 
 bool work_places::has_common_task(const search_scope& scope) noexcept {
@@ -102,7 +101,7 @@ bool work_places::has_common_task(const search_scope& scope) noexcept {
 
 bool work_places::may_have_pusher(slot_id but) const noexcept {
   for (unsigned i = 0; i < slot_count(); ++i) {
-    if (i != but && may_push_lightly(slot(i).hold, slot(i).searching)) {
+    if (i != to_index(but) && may_push_lightly(slots_[i].hold, slots_[i].searching)) {
       return true;
     }
   }
@@ -110,8 +109,11 @@ bool work_places::may_have_pusher(slot_id but) const noexcept {
 }
 
 void work_places::ask_for_forks() noexcept {
-  for (unsigned i = 0; has_lanes() && i < slot_count_; ++i) {
-    if (lane* const forks = slots_[i].forks.load(sync::acquire)) {
+  if (!has_lanes()) {
+    return;
+  }
+  for (const arena_slot& s : slots()) {
+    if (lane* const forks = s.forks.load(sync::acquire)) {
       forks->ask();
     }
   }
@@ -134,12 +136,12 @@ bool work_places::has_fork(isolation_tag isolation, const arena_slot& slot) noex
   return fits;
 }
 
-bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept {
+bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot, domain_index by_domain) noexcept {
   return has_fork(isolation, slot) || slot.tasks.has([&](std::uint64_t tag) {
-    const slot_id affinity = tag_affinity(tag);
-    if (affinity != no_slot && by_domain != anybody) {
+    const affinity wished = tag_affinity(tag);
+    if (wished != no_affinity && by_domain != anybody) {
       // A thread of its home domain looks for work and will find it: not ours.
-      const unsigned h = home_of(affinity);
+      const domain_index h = home_of(wished);
       if (h != by_domain && (searching.in_domain(h) > 0 || is_left_to(h))) {
         return false;
       }
@@ -148,43 +150,43 @@ bool work_places::has_slot_work(isolation_tag isolation, const arena_slot& slot,
   });
 }
 
-bool work_places::has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept {
-  const arena_domain& d = domains_[domain];
+bool work_places::has_queued_in(domain_index of, const search_scope& scope, domain_index by_domain) const noexcept {
+  const arena_domain& d = domain(of);
   if (scope.isolation != no_isolation || (d.detached.empty() && (d.enqueued.empty() || !scope.takes_enqueued))) {
     return false;
   }
   // As take_queued(): where thieves stay, a queue that nobody else could serve, and nothing else.
-  return !stays_ || by_domain == anybody || domain == by_domain || is_unserved(d);
+  return !stays_ || by_domain == anybody || of == by_domain || is_unserved(d);
 }
 
-bool work_places::has_mail(unsigned domain, const search_scope& scope) const noexcept {
+bool work_places::has_mail(domain_index of, const search_scope& scope) const noexcept {
   const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
     const sync::mailbox* box = place.load(sync::acquire);
     return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, scope.isolation); });
   };
-  if (has(domains_[domain].mail)) {
+  const arena_domain& d = domain(of);
+  if (has(d.mail)) {
     return true;
   }
   // A slot's mail is in its maker's deque, too: only who may not look there need look here.
-  return !scope.may_steal &&
-         std::any_of(&slots_[0] + domains_[domain].first_slot, &slots_[0] + domains_[domain].last_slot,
-                     [&](const arena_slot& slot) { return has(slot.mail); });
+  return !scope.may_steal && std::any_of(slots_ + d.first_slot, slots_ + d.last_slot,
+                                         [&](const arena_slot& slot) { return has(slot.mail); });
 }
 
-bool work_places::has_work(const search_scope& scope, unsigned by_domain) noexcept {
+bool work_places::has_work(const search_scope& scope, domain_index by_domain) noexcept {
   return !resumed.empty() || has_task(scope, by_domain);
 }
 
-bool work_places::has_task(const search_scope& scope, unsigned by_domain) noexcept {
+bool work_places::has_task(const search_scope& scope, domain_index by_domain) noexcept {
   if (has_common_task(scope) || (by_domain != anybody && has_mail(by_domain, scope))) {
     return true;
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
+  for (const domain_index d : all_domains()) {
     if (has_queued_in(d, scope, by_domain)) {
       return true;
     }
   }
-  return scope.may_steal && std::any_of(&slots_[0], &slots_[0] + slot_count_, [&](const arena_slot& slot) {
+  return scope.may_steal && std::any_of(slots_, slots_ + slot_count_, [&](const arena_slot& slot) {
            return (by_domain == anybody || may_steal_from(slot, by_domain)) &&
                   has_slot_work(scope.isolation, slot, by_domain);
          });
@@ -195,12 +197,12 @@ bool work_places::has_enqueued() const noexcept {
                                                   [](const arena_domain& d) { return !d.detached.empty(); });
 }
 
-bool work_places::has_enqueued_for(unsigned by_domain) const noexcept {
+bool work_places::has_enqueued_for(domain_index by_domain) const noexcept {
   if (!unaddressed.empty() || !delegated.empty()) {
     return true;
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    if (!domains_[d].enqueued.empty() && has_queued_in(d, {}, by_domain)) {
+  for (const domain_index d : all_domains()) {
+    if (!domain(d).enqueued.empty() && has_queued_in(d, {}, by_domain)) {
       return true;
     }
   }
@@ -216,19 +218,19 @@ bool work_places::become_absent(arena_slot& s, thread_kind entered_as) noexcept 
   }
   s.absent.store(true, sync::relaxed);
   if (entered_as == thread_kind::worker) {
-    domains_[s.domain.load(sync::relaxed)].absent.fetch_add(1, sync::relaxed);
+    domain(s.domain.load(sync::relaxed)).absent.fetch_add(1, sync::relaxed);
   }
   return true;
 }
 
-// relaxed: who still finds the mark robs where it need not have.
+// relaxed: who still finds the mark steals where it need not have.
 void work_places::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
   if (!s.absent.load(sync::relaxed)) {
     return;
   }
   s.absent.store(false, sync::relaxed);
   if (entered_as == thread_kind::worker) {
-    domains_[s.domain.load(sync::relaxed)].absent.fetch_sub(1, sync::relaxed);
+    domain(s.domain.load(sync::relaxed)).absent.fetch_sub(1, sync::relaxed);
   }
 }
 
@@ -237,16 +239,16 @@ void work_places::lock_queues_for_fork() noexcept {
     queue->lock_for_fork();
   }
   resumed.lock_for_fork();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].detached.lock_for_fork();
-    domains_[d].enqueued.lock_for_fork();
+  for (const domain_index d : all_domains()) {
+    domain(d).detached.lock_for_fork();
+    domain(d).enqueued.lock_for_fork();
   }
 }
 
 void work_places::unlock_queues_after_fork() noexcept {
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].enqueued.unlock_after_fork();
-    domains_[d].detached.unlock_after_fork();
+  for (const domain_index d : all_domains()) {
+    domain(d).enqueued.unlock_after_fork();
+    domain(d).detached.unlock_after_fork();
   }
   resumed.unlock_after_fork();
   for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {

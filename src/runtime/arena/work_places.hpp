@@ -1,9 +1,10 @@
 /// Where work can lie in an arena, and whether there is something for a thread that may take only some of it.
 ///
-/// Places: each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
-/// (figure 7 of the paper; P mailboxes and P + 1 shared queues). Threads:   any; the answers are hints, exact once who
-/// pushes and who looks have met a fence. Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15],
-/// mailbox.md [M*]. Source:    TBB-NUMA 4.3, 4.4.
+/// Places:    each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
+///            (figure 7 of the paper; P mailboxes and P + 1 shared queues).
+/// Threads:   any; the answers are hints, exact once who pushes and who looks have met a fence.
+/// Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15], mailbox.md [M*].
+/// Source:    TBB-NUMA 4.3, 4.4.
 #pragma once
 
 #include <span>
@@ -26,13 +27,13 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
   // Searchers of the same domain read these in every round; hardly anybody writes them.
   alignas(sync::cache_line_bytes) slot_hold hold;
-  sync::atomic<std::uint16_t> domain{0};       ///< of the thread in it
-  sync::atomic<std::uint16_t> l3_group{0};     ///< of the thread in it
-  std::uint16_t home = 0;                      ///< the domain that mail to this slot belongs to; fixed
-  sync::atomic<sync::mailbox*> mail{nullptr};  ///< made at the first post
-  dispatcher* base = nullptr;                  ///< with which the thread in it entered; owner only
-  sync::atomic<bool> absent{false};            ///< its thread rests where it can't take what lies here [S15]
-  sync::atomic<lane*> forks{nullptr};          ///< of the thread in it, if its stay here is the innermost
+  sync::atomic<domain_index> domain{domain_index{}};  ///< of the thread in it
+  sync::atomic<std::uint16_t> l3_group{0};            ///< of the thread in it
+  domain_index home{};                                ///< that mail to this slot belongs to; fixed
+  sync::atomic<sync::mailbox*> mail{nullptr};         ///< made at the first post
+  dispatcher* base = nullptr;                         ///< with which the thread in it entered; owner only
+  sync::atomic<bool> absent{false};                   ///< its thread rests where it can't take what lies here [S15]
+  sync::atomic<lane*> forks{nullptr};                 ///< of the thread in it, if its stay here is the innermost
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) search_flag searching;  ///< its thread looks for work
   sync::atomic<std::int64_t> search_began_ns{0};          ///< when that began last; a hint for those who steal from it
@@ -43,8 +44,8 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> allotted{0};  ///< workers of this domain that the arena should have
   sync::atomic<int> absent{0};    ///< of its workers, those that rest where they can't serve it [S15]
   sync::atomic<sync::mailbox*> mail{nullptr};
-  slot_id first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
-  slot_id last_slot = 0;
+  unsigned first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
+  unsigned last_slot = 0;
   task_queue detached;  ///< whoever waits for them may take them
   task_queue enqueued;  ///< for outermost loops only
 };
@@ -69,52 +70,60 @@ class work_places {
 
   [[nodiscard]] unsigned slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
-  [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
-  [[nodiscard]] const arena_slot& slot(unsigned i) const noexcept { return slots_[i]; }
-  [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
-  [[nodiscard]] const arena_domain& domain(unsigned i) const noexcept { return domains_[i]; }
+  [[nodiscard]] domain_range all_domains() const noexcept { return domain_range(domain_count_); }
+  [[nodiscard]] arena_slot& slot(slot_id s) noexcept { return slots_[to_index(s)]; }
+  [[nodiscard]] const arena_slot& slot(slot_id s) const noexcept { return slots_[to_index(s)]; }
+  [[nodiscard]] std::span<arena_slot> slots() noexcept { return {slots_, slot_count_}; }
+  [[nodiscard]] std::span<const arena_slot> slots() const noexcept { return {slots_, slot_count_}; }
+  [[nodiscard]] std::span<arena_slot> slots_of(const arena_domain& d) noexcept {
+    return {slots_ + d.first_slot, slots_ + d.last_slot};
+  }
+  [[nodiscard]] arena_domain& domain(domain_index d) noexcept { return domains_[to_index(d)]; }
+  [[nodiscard]] const arena_domain& domain(domain_index d) const noexcept { return domains_[to_index(d)]; }
   [[nodiscard]] steal_policy steal() const noexcept { return steal_; }
   [[nodiscard]] idle_rule mailbox_idle() const noexcept { return mailbox_idle_; }
   /// [S10] Whether thieves never leave their domain.
   [[nodiscard]] bool thieves_stay() const noexcept { return stays_; }
 
-  /// The domain that a slot number of a task's affinity means.
-  [[nodiscard]] std::uint16_t home_of(slot_id affinity) const noexcept {
-    return affinity >= first_domain_slot ? static_cast<std::uint16_t>(affinity - first_domain_slot)
-                                         : slots_[affinity].home;
+  /// The domain that a task's affinity means, which is an address.
+  [[nodiscard]] domain_index home_of(affinity a) const noexcept {
+    return names_slot(a) ? slots_[to_index(slot_of(a))].home
+                         : domain_index{to_number(a) - std::uint32_t{first_domain_affinity}};
   }
-  [[nodiscard]] bool is_address(slot_id affinity) const noexcept {
-    return affinity < slot_count_ ||
-           (affinity >= first_domain_slot && static_cast<unsigned>(affinity - first_domain_slot) < domain_count_);
+  /// Whether it names a slot or a domain that is here.
+  [[nodiscard]] bool is_address(affinity a) const noexcept {
+    return to_number(a) < slot_count_ ||
+           (!names_slot(a) && to_number(a) - std::uint32_t{first_domain_affinity} < domain_count_);
   }
-  /// Puts an item for `affinity` into its mailbox, which is made at the first post; false if there is no room.
-  [[nodiscard]] bool put_into_mailbox(slot_id affinity, std::uintptr_t item, std::uint64_t tag);
+  /// Puts an item for that affinity into its mailbox, which is made at the first post; false if there is no room.
+  [[nodiscard]] bool put_into_mailbox(affinity to, std::uintptr_t item, std::uint64_t tag);
 
   /// True if a task or a stack is there that a thread with this scope could take: one of that domain, or some thread.
-  [[nodiscard]] bool has_work(const search_scope& scope, unsigned by_domain) noexcept;
+  [[nodiscard]] bool has_work(const search_scope& scope, domain_index by_domain) noexcept;
   /// The same without stacks that may go on.
-  [[nodiscard]] bool has_task(const search_scope& scope, unsigned by_domain) noexcept;
+  [[nodiscard]] bool has_task(const search_scope& scope, domain_index by_domain) noexcept;
   /// As has_work(), for a thread that may take everything.
-  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) noexcept {
+  [[nodiscard]] bool has_work(isolation_tag isolation, domain_index by_domain) noexcept {
     return has_work(search_scope{.isolation = isolation}, by_domain);
   }
-  static constexpr unsigned anybody = ~0U;
+  /// In place of the domain of who looks, for one that is in none.
+  static constexpr domain_index anybody = no_domain;
   /// Whether a common queue has something for a thread with this scope.
   [[nodiscard]] bool has_common_task(const search_scope& scope) noexcept;
   /// What was enqueued, for outermost loops; detached tasks count, too.
   [[nodiscard]] bool has_enqueued() const noexcept;
   /// What was enqueued and a thread of that domain may take.
-  [[nodiscard]] bool has_enqueued_for(unsigned by_domain) const noexcept;
+  [[nodiscard]] bool has_enqueued_for(domain_index by_domain) const noexcept;
 
   /// [S10] Whether thieves of other domains leave a task to that one, its home, however idle they are: if its workers
   /// are due.
-  [[nodiscard]] bool is_left_to(unsigned home) const noexcept {
-    const arena_domain& d = domains_[home];
+  [[nodiscard]] bool is_left_to(domain_index home) const noexcept {
+    const arena_domain& d = domain(home);
     return stays_ && d.allotted.load(sync::relaxed) > d.absent.load(sync::relaxed);
   }
   /// [S10] Whether thieves of that domain may steal from the slot: all do where they may go everywhere; else those of
   /// its thread's domain, and if it has none, or one that can't take anything there, all.
-  [[nodiscard]] bool may_steal_from(const arena_slot& slot, unsigned by_domain) const noexcept {
+  [[nodiscard]] bool may_steal_from(const arena_slot& slot, domain_index by_domain) const noexcept {
     return !stays_ || slot.domain.load(sync::relaxed) == by_domain || !slot.hold.is_held() ||
            slot.absent.load(sync::relaxed);
   }
@@ -148,7 +157,7 @@ class work_places {
   void end_absence(arena_slot& s, thread_kind entered_as) noexcept;
 
   // Queues, in the order of figure 7; home queues are in domain().
-  static constexpr unsigned no_home = ~0U;
+  static constexpr domain_index no_home = no_domain;
   task_queue delegated;
   task_queue unaddressed;
   task_queue critical;
@@ -162,10 +171,10 @@ class work_places {
   void unlock_queues_after_fork() noexcept;
 
  private:
-  [[nodiscard]] bool has_queued_in(unsigned domain, const search_scope& scope, unsigned by_domain) const noexcept;
-  [[nodiscard]] bool has_mail(unsigned domain, const search_scope& scope) const noexcept;
+  [[nodiscard]] bool has_queued_in(domain_index of, const search_scope& scope, domain_index by_domain) const noexcept;
+  [[nodiscard]] bool has_mail(domain_index of, const search_scope& scope) const noexcept;
   [[nodiscard]] static bool has_fork(isolation_tag isolation, const arena_slot& slot) noexcept;
-  [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, unsigned by_domain) noexcept;
+  [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, domain_index by_domain) noexcept;
 
   const steal_policy steal_;
   const idle_rule mailbox_idle_;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "runtime/arena/arena_memory.hpp"
+#include "runtime/task/indices.hpp"
 #include "sync/atomic.hpp"
 #include "sync/linked_list.hpp"
 
@@ -16,9 +17,9 @@ namespace homing::scheduler {
 
 class arena;
 
-/// An arena's place among those that want workers.
-struct place_in_turns : sync::list_hook<place_in_turns> {
-  explicit place_in_turns(arena& a) noexcept : whose(a) {}
+/// An arena's place on a list of the manager's.
+struct arena_place : sync::list_hook<arena_place> {
+  explicit arena_place(arena& a) noexcept : whose(a) {}
   arena& whose;
 };
 
@@ -27,6 +28,7 @@ struct worker_account : sync::list_hook<worker_account> {
   [[nodiscard]] static constexpr std::size_t bytes_for(unsigned domains) noexcept { return 3 * domains * sizeof(int); }
   worker_account(arena& whose, arena_room& room, unsigned domains) noexcept
       : owner(whose),
+        place_to_call(whose),
         place(whose),
         present(room.make<int>(domains)),
         searching(room.make<int>(domains)),
@@ -43,19 +45,20 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> mandatory_share{false};                     ///< allotted is for the time while mandatory only
   sync::atomic<bool> mandatory{false};  ///< has enqueued tasks: must get one worker even where none is allowed
   sync::atomic<bool> trimmed{false};    ///< its share is what it had use for, not what it might get
-  sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or announced for it
-  sync::atomic<unsigned> called_for{0};  ///< the domain of the newest call: a hint for those who call on its behalf
-  sync::atomic<unsigned> starved{0};     ///< calls for a worker since the last allotment that could not be heard
+  sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or a newcomer
+  sync::atomic<domain_index> called_for{
+      domain_index{}};                ///< the domain of the newest call: a hint for those who call on its behalf
+  sync::atomic<unsigned> starved{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]
   sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]
   sync::atomic<int> users{0};      ///< task_arena objects and application threads
 
-  arena* next_newcomer = nullptr;          ///< its announcer's, then the manager's
+  arena* next_newcomer = nullptr;          ///< its lister's, then the manager's
   sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
-  arena* next_to_call = nullptr;           ///< of whoever has taken the list
+  arena_place place_to_call;               ///< of whoever has taken the list
   // Guarded by the resource manager's lock:
-  place_in_turns place;
+  arena_place place;                 ///< among those that want workers
   std::uint64_t served_in = 0;       ///< the last allotment that gave it workers
   const std::span<int> present{};    ///< workers by domain as an allotment begins
   const std::span<int> searching{};  ///< of these, those that look for work

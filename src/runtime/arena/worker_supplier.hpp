@@ -7,6 +7,7 @@
 
 #include "runtime/arena/arena_memory.hpp"
 #include "runtime/settings/scheduler_settings.hpp"
+#include "runtime/task/indices.hpp"
 #include "sync/atomic.hpp"
 #include "sync/parker.hpp"
 
@@ -55,14 +56,14 @@ class worker_supplier {
   virtual void demand_changed() noexcept = 0;
   /// As demand_changed(), for an arena that has begun to want workers. True if one of `home` has been called: the arena
   /// had a share that nobody has claimed meanwhile. [A14]
-  virtual bool demand_rose(arena& a, unsigned home) noexcept = 0;
+  virtual bool demand_rose(arena& a, domain_index home) noexcept = 0;
   /// [A22] If a newcomer waits: allots anew, on behalf of whoever calls first.
   virtual void serve_newcomers() noexcept = 0;
   /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
-  virtual bool announce(arena& a) noexcept = 0;
+  virtual bool list_newcomer(arena& a) noexcept = 0;
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
-  virtual bool send_worker(arena& a, unsigned home, unsigned domains) noexcept = 0;
+  virtual bool send_worker(arena& a, domain_index home, unsigned domains) noexcept = 0;
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   virtual void insist_on_worker(arena& a) noexcept = 0;
   /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it

@@ -84,18 +84,18 @@ class dispatch_run {
     if (!bypassed_) {
       d_.ed.context = task_access::context(t);
       const task_address address = task_access::address(t);
-      d_.ed.original_slot = address.original_slot;
-      d_.ed.affinity_slot = address.affinity_slot;
+      d_.ed.original_slot = to_index(address.original_slot);
+      d_.ed.affinity_slot = to_number(address.wished);
       d_.isolation = task_access::isolation(t);
       fp_.use(context_access::fp(*d_.ed.context));
     } else {
-      d_.ed.original_slot = me.slot_number;
-      d_.ed.affinity_slot = no_slot;
+      d_.ed.original_slot = to_index(me.slot_number);
+      d_.ed.affinity_slot = to_number(no_affinity);
     }
     d_.current = &t;
     task* next = nullptr;
     if (__builtin_expect(me.is_observed, false)) {
-      next = run_observed(d_, t, bypassed_ ? me.domain : task_access::address(t).home_domain);
+      next = run_observed(d_, t, bypassed_ ? me.domain : task_access::address(t).home);
     } else {
       next = context_access::is_cancelled(*d_.ed.context) ? t.cancel(d_.ed) : t.execute(d_.ed);
     }
@@ -118,9 +118,9 @@ class dispatch_run {
     if (bypassed_) {  // it was returned by its predecessor, and has no address yet
       task_access::set_context(*at_hand_, d_.ed.context);
       task_access::set_isolation(*at_hand_, d_.isolation);
-      task_access::set_address(*at_hand_, {me.slot_number, no_slot, me.domain});
+      task_access::set_address(*at_hand_, {me.slot_number, no_affinity, me.domain});
     }
-    keep(me, *at_hand_, make_tag(task_access::isolation(*at_hand_), no_slot));
+    keep(me, *at_hand_, make_tag(task_access::isolation(*at_hand_), no_affinity));
     at_hand_ = urgent.what;
     bypassed_ = false;
   }
@@ -214,7 +214,7 @@ void run_until_empty(thread_state& t, task* first, wait_context& wait) {
   context_waiter waiter(wait);
   if (first != nullptr) {
     task_access::set_isolation(*first, t.running->isolation);
-    task_access::set_address(*first, {t.slot_number, no_slot, t.domain});
+    task_access::set_address(*first, {t.slot_number, no_affinity, t.domain});
   } else if (!waiter.keep_going(t)) {
     return;
   }

@@ -15,13 +15,13 @@ namespace homing::scheduler {
 
 /// Makes the task ready in the calling thread's arena; with an affinity that is an address, in its mailbox too.
 void spawn(thread_state& t, task& work, task_group_context& ctx);
-void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity);
+void spawn(thread_state& t, task& work, task_group_context& ctx, affinity wished);
 /// The same where the domain of the task's data is known: that of the thread in the slot, or another.
-void spawn(thread_state& t, task& work, task_group_context& ctx, slot_id affinity, std::uint16_t home);
+void spawn(thread_state& t, task& work, task_group_context& ctx, affinity wished, domain_index home);
 
 /// Makes the task ready in the shared queue of a domain, in the calling thread's arena (TBB-NUMA 4.4.3, detaching).
 /// Spawns it where a queue would be of no use: in an isolated region.
-void detach(thread_state& t, task& work, task_group_context& ctx, std::uint16_t domain);
+void detach(thread_state& t, task& work, task_group_context& ctx, domain_index domain);
 
 /// Waits until the wait context is empty, and runs whatever is there meanwhile, or `first` (may be null) before that.
 void run_until_empty(thread_state& t, task* first, wait_context& wait);

@@ -89,7 +89,7 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   delegated_task work(body, done);
   task_access::set_context(work, &ctx);
   task_access::set_isolation(work, no_isolation);
-  task_access::set_address(work, {no_slot, no_slot, t.domain});
+  task_access::set_address(work, {no_slot, no_affinity, t.domain});
   a.delegate(work);
   const slot_id number = wait_for_slot_or_end(t, a, done);
   if (number != no_slot) {

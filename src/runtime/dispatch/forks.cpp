@@ -33,10 +33,10 @@ void give(thread_state& t, fork_branch& b) noexcept {
   const isolation_tag isolation = t.running->isolation;
   task_access::set_context(*work, t.running->ed.context);
   task_access::set_isolation(*work, isolation);
-  task_access::set_address(*work, {t.slot_number, no_slot, t.domain});
-  const std::uint32_t home = t.forks->home.load(sync::relaxed);
-  const bool has_home = home < t.in->domain_count();
-  keep(t, *work, make_tag(isolation, has_home ? static_cast<slot_id>(first_domain_slot + home) : no_slot));
+  task_access::set_address(*work, {t.slot_number, no_affinity, t.domain});
+  const domain_index home{t.forks->home.load(sync::relaxed)};
+  const bool has_home = to_index(home) < t.in->domain_count();
+  keep(t, *work, make_tag(isolation, has_home ? affinity_to(home) : no_affinity));
   t.in->new_work(isolation, t.domain, *t.slot);
 }
 

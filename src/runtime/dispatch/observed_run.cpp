@@ -9,31 +9,35 @@ namespace {
 
 class traced_scope {
  public:
-  traced_scope(dispatcher& d, std::uint16_t home) noexcept
+  traced_scope(dispatcher& d, domain_index home) noexcept
       : d_(d),
         home_(home),
         how_(d.thread->trace->how_taken(d.thread->counters)),
         begin_ns_(observe::trace_clock_ns()) {}
   ~traced_scope() {
     const thread_state& now = *d_.thread;
-    if (now.trace != nullptr) now.trace->add({begin_ns_, observe::trace_clock_ns(), now.domain, home_, how_});
+    if (now.trace != nullptr) {
+      now.trace->add({begin_ns_, observe::trace_clock_ns(), number_of(now.domain), number_of(home_), how_});
+    }
   }
   traced_scope(const traced_scope&) = delete;
   traced_scope& operator=(const traced_scope&) = delete;
 
  private:
+  static std::uint16_t number_of(domain_index d) noexcept { return static_cast<std::uint16_t>(to_index(d)); }
+
   dispatcher& d_;
-  std::uint16_t home_;
+  domain_index home_;
   observe::taken_from how_;
   std::int64_t begin_ns_;
 };
 
-void count_task(thread_state& t, std::uint16_t home) noexcept {
+void count_task(thread_state& t, domain_index home) noexcept {
   if (home == t.domain) {
     t.counters.add(observe::event::home);
   } else {
     t.counters.add(observe::event::away);
-    t.homes.ran_away(t.domain, home, t.in->domain_count());
+    t.homes.ran_away(to_index(t.domain), to_index(home), t.in->domain_count());
   }
 }
 
@@ -43,7 +47,7 @@ task* run_or_cancel(dispatcher& d, task& work) {
 
 }  // namespace
 
-task* run_observed(dispatcher& d, task& work, std::uint16_t home) {
+task* run_observed(dispatcher& d, task& work, domain_index home) {
   count_task(*d.thread, home);
   if (d.thread->trace == nullptr) {
     return run_or_cancel(d, work);

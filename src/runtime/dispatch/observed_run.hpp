@@ -10,6 +10,6 @@ namespace homing::scheduler {
 
 /// Runs or cancels the task as the loop would, counts where it ran, and notes it in the trace of the thread that ends
 /// it, if one is made: a stack that was suspended inside the task may have moved. The task's exception passes through.
-[[gnu::noinline]] task* run_observed(dispatcher& d, task& work, std::uint16_t home);
+[[gnu::noinline]] task* run_observed(dispatcher& d, task& work, domain_index home);
 
 }  // namespace homing::scheduler

@@ -16,8 +16,8 @@ namespace {
   for (;;) {
     thread_state& begun = *c.disp.thread;
     c.disp.ed.context = &begun.in->default_context();
-    c.disp.ed.original_slot = begun.slot_number;
-    c.disp.ed.affinity_slot = no_slot;
+    c.disp.ed.original_slot = to_index(begun.slot_number);
+    c.disp.ed.affinity_slot = to_number(no_affinity);
     c.disp.isolation = no_isolation;
     c.disp.outermost = true;
     c.disp.critical_allowed = true;

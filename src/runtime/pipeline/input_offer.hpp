@@ -2,7 +2,7 @@
 ///
 /// Whoever has fetched an item offers the next input. A task whose item is through, or waits for its turn, takes the
 /// offer and goes on: in the middle of a stream nobody spawns or steals. For threads that have nothing to do there is
-/// the call, a task in somebody's deque, of which one at most is on its way; it takes what is offered when it runs.
+/// the helper, a task in somebody's deque, of which one at most is on its way; it takes what is offered when it runs.
 ///
 /// Where items are short, a thread leaves what another has offered: then fetching in turn costs more than it wins, and
 /// the stream stays with its thread.
@@ -50,11 +50,12 @@ class least_time {
 class input_offer {
  public:
   /// [PI4] The next input may be fetched, by one. `by` is the offering task, aligned to four bytes at least; it is
-  /// compared, not used. True if the caller must make the call: none is on its way.
+  /// compared, not used. True if the caller must make the helper: none is on its way.
   bool offer(const void* by) noexcept {
-    // release, for the acquire of take() and answer_call(): what the input filter has done goes from one that fetches
-    // to the next. Under ThreadSanitizer unit.runtime_pipeline reports a race where one of the three is relaxed.
-    return (word_.fetch_or(address(by) | waits | call_is_out, sync::release) & call_is_out) == 0;
+    // release, for the acquire of take() and take_by_helper(): what the input filter has done goes from one that
+    // fetches to the next. Under ThreadSanitizer unit.runtime_pipeline reports a race where one of the three is
+    // relaxed.
+    return (word_.fetch_or(address(by) | waits | helper_is_out, sync::release) & helper_is_out) == 0;
   }
 
   /// [PI6] True if input was offered, by the asking task or worth its way from another one: the caller fetches it.
@@ -64,12 +65,11 @@ class input_offer {
     if ((seen & waits) == 0 || ((seen & ~flags) != address(asking) && !is_worth_sharing())) {
       return false;
     }
-    return (word_.fetch_and(call_is_out, sync::acquire) & waits) != 0;
+    return (word_.fetch_and(helper_is_out, sync::acquire) & waits) != 0;
   }
 
-  /// [PI7] By the call, when it runs: true if input was offered, and the caller fetches it. The next offer needs a new
-  /// call.
-  bool answer_call() noexcept { return (word_.exchange(0, sync::acquire) & waits) != 0; }
+  /// [PI7] By the helper, when it runs: true if input was offered, and it fetches it. The next offer needs a new one.
+  bool take_by_helper() noexcept { return (word_.exchange(0, sync::acquire) & waits) != 0; }
 
   /// Whether items take so long that threads that fetch in turn win by it.
   [[nodiscard]] bool is_worth_sharing() const noexcept {
@@ -83,10 +83,10 @@ class input_offer {
  private:
   static std::uintptr_t address(const void* of) noexcept { return reinterpret_cast<std::uintptr_t>(of); }
 
-  // One word, so that an offer is seen by the call that is out, or needs a new one.
+  // One word, so that an offer is seen by the helper that is out, or needs a new one.
   static constexpr std::uintptr_t waits = 1;
-  static constexpr std::uintptr_t call_is_out = 2;
-  static constexpr std::uintptr_t flags = waits | call_is_out;
+  static constexpr std::uintptr_t helper_is_out = 2;
+  static constexpr std::uintptr_t flags = waits | helper_is_out;
   sync::atomic<std::uintptr_t> word_{0};
   least_time item_time_;
 };

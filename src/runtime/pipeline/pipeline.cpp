@@ -88,8 +88,8 @@ bool input_buffer::take_any(void*& item) {
 
 class stage_task final : public d1::task {
  public:
-  /// The input task: one that fetches an item from the input filter. Where that has no home, a call: it takes what is
-  /// on offer when it runs.
+  /// The input task: one that fetches an item from the input filter. Where that has no home, a helper: it takes what
+  /// is on offer when it runs.
   stage_task(pipeline& p, d1::small_object_allocator& allocator)
       : pipeline_(p), stage_(p.stages_.data()), allocator_(allocator), at_input_(true) {
     pipeline_.wait_.reserve();
@@ -115,11 +115,11 @@ class stage_task final : public d1::task {
   task* execute(d1::execution_data& ed) override {
     if (at_input_ && !pipeline_.input_has_home()) {
       homing::scheduler::thread_state& t = homing::scheduler::this_thread();
-      const bool stolen = ed.original_slot != t.slot_number;
+      const bool stolen = ed.original_slot != to_index(t.slot_number);
       if (stolen && !pipeline_.offer_.is_worth_sharing()) {
         t.backoff.regret();
       }
-      if (!pipeline_.offer_.answer_call()) {
+      if (!pipeline_.offer_.take_by_helper()) {
         finish(ed);
         return nullptr;
       }
@@ -180,7 +180,7 @@ class stage_task final : public d1::task {
       return false;
     }
     const std::uint32_t home = stage_->home_of(token_.item);
-    if (home == homing::detail::no_home || home == homing::scheduler::this_thread().domain) {
+    if (home == homing::detail::no_home || homing::domain_index{home} == homing::scheduler::this_thread().domain) {
       return false;
     }
     send(home, *ed.context);
@@ -192,11 +192,10 @@ class stage_task final : public d1::task {
     homing::scheduler::thread_state& t = homing::scheduler::this_thread();
     if (home == homing::detail::no_home) {
       homing::scheduler::spawn(t, *this, context);
-    } else if (home == t.domain) {
-      homing::scheduler::spawn(t, *this, context,
-                               static_cast<d1::slot_id>(homing::scheduler::first_domain_slot + home));
+    } else if (homing::domain_index{home} == t.domain) {
+      homing::scheduler::spawn(t, *this, context, homing::scheduler::affinity_to(t.domain));
     } else {
-      homing::scheduler::detach(t, *this, context, static_cast<std::uint16_t>(home));
+      homing::scheduler::detach(t, *this, context, homing::domain_index{home});
     }
   }
 

@@ -33,7 +33,7 @@ external_thread_pin::external_thread_pin(resource_manager& manager, thread_state
     warn_once(now.error_number);
     return;
   }
-  wanted &= manager.machine().domains()[t.domain].binding;
+  wanted &= manager.machine().domains()[to_index(t.domain)].binding;
   if (wanted.empty() || wanted == now.mask) {
     return;
   }

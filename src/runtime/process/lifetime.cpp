@@ -34,8 +34,7 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
   observers.go_on_after_fork();
   sleepers_.forget_threads_after_fork();
   // [S15] The threads that are not here leave what lies in their deques to whoever is.
-  for (unsigned i = 0; i < slot_count(); ++i) {
-    arena_slot& s = slot(i);
+  for (arena_slot& s : slots()) {
     bool is_here = forker.in == this && forker.slot == &s;
     for_each_outer_stay(forker, [&](const arena&, const arena_slot& held, thread_kind) { is_here |= &held == &s; });
     s.absent.store(!is_here, sync::relaxed);
@@ -45,7 +44,7 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
   }
   searchers_.forget_after_fork();
   account_.workers.store(works ? 1 : 0, sync::relaxed);
-  for (unsigned d = 0; d < domain_count(); ++d) {
+  for (const domain_index d : all_domains()) {
     domain(d).absent.store(0, sync::relaxed);
     domain(d).active.store(works && forker.domain == d ? 1 : 0, sync::relaxed);
   }
@@ -54,24 +53,24 @@ void arena::forget_all_but(const thread_state& forker) noexcept {
 void resource_manager::lock_for_fork() noexcept {
   lock_.lock();
   memory_of_arenas_.lock_for_fork();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].lock.lock();
+  for (const domain_index d : all_domains()) {
+    state_of(d).lock.lock();
   }
 }
 
 void resource_manager::unlock_in_parent() noexcept {
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].lock.unlock();
+  for (const domain_index d : all_domains()) {
+    state_of(d).lock.unlock();
   }
   memory_of_arenas_.unlock_after_fork();
   unlock();
 }
 
 void resource_manager::unlock_in_child() noexcept {
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].idle_workers.forget();
-    domains_[d].idle.store(0, sync::relaxed);
-    domains_[d].lock.unlock();
+  for (const domain_index d : all_domains()) {
+    state_of(d).idle_workers.forget();
+    state_of(d).idle.store(0, sync::relaxed);
+    state_of(d).lock.unlock();
   }
   memory_of_arenas_.unlock_after_fork();
   stopping_.store(true, sync::relaxed);  // it makes no thread any more

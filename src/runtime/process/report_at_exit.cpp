@@ -37,7 +37,7 @@ void add_threads(observe::report& r) {
   for (const thread_state* t = all_thread_states(); t != nullptr; t = t->next_record) {
     ++r.threads;
     // relaxed: where it was at some moment is all that is asked.
-    const std::uint16_t domain = t->domain_for_reports.load(sync::relaxed);
+    const std::uint32_t domain = to_index(t->domain_for_reports.load(sync::relaxed));
     if (domain < r.domains) ++r.threads_in[domain];
     for (std::size_t e = 0; e < r.totals.size(); ++e) {
       r.totals[e] += t->counters.read(static_cast<observe::event>(e));

@@ -1,5 +1,6 @@
 #include "runtime/search/find_task.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "platform/clock.hpp"
@@ -24,7 +25,7 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
     return taken;
   }
   const isolation_tag its = task_access::isolation(*taken);
-  keep(t, *taken, make_tag(its, no_slot));
+  keep(t, *taken, make_tag(its, no_affinity));
   t.in->new_work(its, t.domain, *t.slot);
   return nullptr;
 }
@@ -56,8 +57,7 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   if (task* found = take_mail(t, home.mail, isolation)) {
     return found;
   }
-  for (unsigned i = home.first_slot; i < home.last_slot; ++i) {
-    arena_slot& sibling = a.slot(i);
+  for (arena_slot& sibling : a.slots_of(home)) {
     if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
       if (task* found = take_mail(t, sibling.mail, isolation)) {
         return found;
@@ -80,7 +80,7 @@ found_task take_queued_of(arena_domain& d, const search_scope& scope) noexcept {
 
 /// Whether a thread looks into the queues of a domain that is not its own: figure 9's test while it has patience; and
 /// who may not leave its domain still serves queues that nobody else could.
-bool serves_other(const arena& a, unsigned domain, patience p) noexcept {
+bool serves_other(const arena& a, domain_index domain, patience p) noexcept {
   const arena_domain& other = a.domain(domain);
   if (p == patience::some &&
       (a.searching.in_domain(domain) > 0 || other.active.load(sync::relaxed) < other.allotted.load(sync::relaxed))) {
@@ -91,9 +91,7 @@ bool serves_other(const arena& a, unsigned domain, patience p) noexcept {
 
 found_task take_queued_of_others(thread_state& t, const search_round& how) noexcept {
   arena& a = *t.in;
-  for (const topology::domain_index d :
-       a.settings().machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
-    const auto other = static_cast<unsigned>(d);
+  for (const domain_index other : a.settings().machine.nearest_first(t.domain)) {
     if (!serves_other(a, other, how.with_mail)) {
       continue;
     }
@@ -124,40 +122,43 @@ found_task take_queued(thread_state& t, const search_round& how) noexcept {
   return found;
 }
 
+/// Of an affinity to the thief's own domain: whether it is that of another slot, whose thread looks for work.
+bool is_of_searching_sibling(const thread_state& t, affinity wished) noexcept {
+  return names_slot(wished) && slot_of(wished) != t.slot_number && t.in->slot(slot_of(wished)).searching.is_set();
+}
+
 /// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
-bool is_idle_as_upstream(const thread_state& t, slot_id affinity) noexcept {
-  arena& a = *t.in;
-  if (affinity < a.slot_count()) {
-    const arena_slot& slot = a.slot(affinity);
-    return affinity != t.slot_number && (slot.searching.is_set() || !slot.hold.is_held());
+bool is_idle_as_upstream(const thread_state& t, affinity wished) noexcept {
+  const arena& a = *t.in;
+  if (names_slot(wished)) {
+    const arena_slot& slot = a.slot(slot_of(wished));
+    return slot_of(wished) != t.slot_number && (slot.searching.is_set() || !slot.hold.is_held());
   }
-  const unsigned home = a.home_of(affinity);
+  const domain_index home = a.home_of(wished);
   if (home == t.domain) {
     return false;
   }
-  for (unsigned i = 0; i < a.slot_count(); ++i) {
-    if (a.slot(i).hold.is_held() && a.slot(i).domain.load(sync::relaxed) == home) {
-      return a.searching.in_domain(home) > 0;
-    }
-  }
-  return true;
+  const bool has_threads = std::any_of(a.slots().begin(), a.slots().end(), [home](const arena_slot& s) {
+    return s.hold.is_held() && s.domain.load(sync::relaxed) == home;
+  });
+  return !has_threads || a.searching.in_domain(home) > 0;
 }
 
 /// Figure 9, word for word: the mailbox's counter is above 0, or threads that are allotted there have not come yet.
-bool is_idle_as_in_figure_9(const thread_state& t, slot_id affinity) noexcept {
-  arena& a = *t.in;
-  const unsigned home = a.home_of(affinity);
+bool is_idle_as_in_figure_9(const thread_state& t, affinity wished) noexcept {
+  const arena& a = *t.in;
+  const domain_index home = a.home_of(wished);
   if (home == t.domain) {  // the mailbox is the thief's own, and it has looked there
-    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.is_set();
+    return is_of_searching_sibling(t, wished);
   }
   const arena_domain& d = a.domain(home);
   return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
 }
 
 /// The same of work whose data is in a domain; not, of work without a home.
-bool leave_for_home(const thread_state& t, unsigned home, patience p) noexcept {
-  arena& a = *t.in;
-  if (home == t.domain || home >= a.domain_count()) {
+bool leave_for_home(const thread_state& t, domain_index home, patience p) noexcept {
+  const arena& a = *t.in;
+  if (home == t.domain || to_index(home) >= a.domain_count()) {
     return false;
   }
   const arena_domain& d = a.domain(home);
@@ -168,17 +169,16 @@ bool leave_for_home(const thread_state& t, unsigned home, patience p) noexcept {
 /// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
 /// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
 /// before the one of its own domain behind it.
-bool leave_for_home(thread_state& t, const arena_slot& victim, slot_id affinity, patience p) noexcept {
-  arena& a = *t.in;
+bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, patience p) noexcept {
+  const arena& a = *t.in;
   if (__builtin_expect(a.mailbox_idle() != idle_rule::homing, false)) {
     // [M9] Only while its creator is there to take it back.
     return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
-           (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, affinity)
-                                               : is_idle_as_in_figure_9(t, affinity));
+           (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
   }
-  const unsigned home = a.home_of(affinity);
+  const domain_index home = a.home_of(wished);
   if (home == t.domain) {
-    return affinity < a.slot_count() && affinity != t.slot_number && a.slot(affinity).searching.is_set();
+    return is_of_searching_sibling(t, wished);
   }
   return leave_for_home(t, home, p);
 }
@@ -201,8 +201,8 @@ bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexc
   }
   const std::int64_t now_ns = platform::monotonic_ns();
   const std::int64_t age_ns = now_ns - began_ns;
-  const std::uint32_t home = forks.home.load(sync::relaxed);
-  if (age_ns < short_work_ns || home == t.domain || home >= t.in->domain_count()) {
+  const domain_index home{forks.home.load(sync::relaxed)};
+  if (age_ns < short_work_ns || home == t.domain || to_index(home) >= t.in->domain_count()) {
     return age_ns < short_work_ns;
   }
   return how != insistence::takes_from_afar || now_ns - t.looks_since_ns < age_ns / 8 ||
@@ -236,7 +236,7 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
     taken = new (room) fork_task(b, *t.pool);
     task_access::set_context(*taken, owner.running->ed.context);
     task_access::set_isolation(*taken, owner.running->isolation);
-    task_access::set_address(*taken, {owner.slot_number, no_slot, owner.domain});
+    task_access::set_address(*taken, {owner.slot_number, no_affinity, owner.domain});
     return true;
   }));
   if (taken == nullptr) {
@@ -245,12 +245,12 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
   return taken;
 }
 
-stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how) {
+stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
   arena_slot& slot = t.in->slot(victim);
   if (slot.forks.load(sync::relaxed) != nullptr) {
     if (task* const found = steal_fork(t, slot, how)) {
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
-      return {found, static_cast<slot_id>(victim)};
+      return {found, victim};
     }
   }
   if (how.steals_from == victims::with_several_tasks && slot.tasks.has_at_most_one()) {
@@ -261,8 +261,8 @@ stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how
     if (!tag_fits(tag, isolation)) {
       return false;
     }
-    const slot_id affinity = tag_affinity(tag);
-    if (affinity != no_slot && leave_for_home(t, slot, affinity, how.with_mail)) {
+    const affinity wished = tag_affinity(tag);
+    if (wished != no_affinity && leave_for_home(t, slot, wished, how.with_mail)) {
       t.counters.add(event::bypass);
       return false;
     }
@@ -280,7 +280,7 @@ stolen_task steal_from(thread_state& t, unsigned victim, const search_round& how
     }
     if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
-      return {found, static_cast<slot_id>(victim)};
+      return {found, victim};
     }
   }
   return {};
@@ -308,7 +308,7 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
   const unsigned count = last - first;
   const unsigned start = count > 2 ? t.random_below(count) : 0;
   for (unsigned i = 0; i < count; ++i) {
-    const unsigned victim = first + (start + i < count ? start + i : start + i - count);
+    const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
     if (victim != t.slot_number && wanted(victim)) {
       if (const stolen_task found = steal_from(t, victim, how)) {
         return found;
@@ -321,23 +321,23 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
 /// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
 stolen_task steal(thread_state& t, const search_round& how) {
   arena& a = *t.in;
-  const auto any = [](unsigned) { return true; };
+  const auto any = [](slot_id) { return true; };
   const scheduler_settings& settings = a.settings();
   if ((a.domain_count() == 1 && !settings.has_l3_groups) || a.steal() == steal_policy::random) {
     return steal_among(t, 0, a.slot_count(), how, any);
   }
   if (settings.has_l3_groups) {
     const arena_domain& own = a.domain(t.domain);
-    const auto same_l3 = [&](unsigned i) { return a.slot(i).l3_group.load(sync::relaxed) == t.l3_group; };
+    const auto same_l3 = [&](slot_id s) { return a.slot(s).l3_group.load(sync::relaxed) == t.l3_group; };
     if (const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3)) {
       return found;
     }
   }
   if (a.steal() == steal_policy::domain) {
-    return steal_among(t, 0, a.slot_count(), how, [&](unsigned i) { return a.may_steal_from(a.slot(i), t.domain); });
+    return steal_among(t, 0, a.slot_count(), how, [&](slot_id s) { return a.may_steal_from(a.slot(s), t.domain); });
   }
-  for (const topology::domain_index d : settings.machine.nearest_first(static_cast<topology::domain_index>(t.domain))) {
-    const arena_domain& there = a.domain(static_cast<unsigned>(d));
+  for (const domain_index d : settings.machine.nearest_first(t.domain)) {
+    const arena_domain& there = a.domain(d);
     if (const stolen_task found = steal_among(t, there.first_slot, there.last_slot, how, any)) {
       return found;
     }
@@ -442,7 +442,7 @@ found_task find_task(thread_state& t, const search_round& how) noexcept {
 
 bool put_back(thread_state& t, const found_task& found) noexcept {
   if (found.from == nullptr) {
-    return t.slot->tasks.try_push(as_item(*found.what), make_tag(task_access::isolation(*found.what), no_slot));
+    return t.slot->tasks.try_push(as_item(*found.what), make_tag(task_access::isolation(*found.what), no_affinity));
   }
   try {
     found.from->push(*found.what);  // what was enqueued stays enqueued: some worker must come for it

@@ -9,7 +9,7 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
   }
   if (const auto victim = t.backoff.victim_to_judge()) {
     std::optional<std::int64_t> dry_ns;
-    if (*victim < a.slot_count()) {  // else it was in another arena: a hint is lost
+    if (to_index(*victim) < a.slot_count()) {  // else it was in another arena: a hint is lost
       dry_ns = a.slot(*victim).search_began_ns.load(sync::relaxed);
     }
     t.backoff.judge(now_ns, dry_ns, a.searching.several(t.domain));

@@ -9,8 +9,9 @@ namespace homing::scheduler {
 /// arena's own. The values are those of <homing/steal_policy.hpp>.
 enum class steal_policy : std::uint8_t { near, random, domain };
 
-/// When thieves leave an affinitized task to its mailbox: HOMING_MAILBOX_IDLE. By figure 9 as long as they have
-/// patience, as upstream does also while nobody is there to take it, or by figure 9 word for word, without end.
+/// When thieves leave a task with an affinity to its mailbox: HOMING_MAILBOX_IDLE. While a thread of its home searches,
+/// and for some rounds while one may come; as oneTBB does, also while nobody of its home is there; or by figure 9 of
+/// TBB-NUMA, also while fewer are there than allotted. docs/protocols/mailbox.md [M9].
 enum class idle_rule : std::uint8_t { homing, tbb, paper };
 
 }  // namespace homing::scheduler

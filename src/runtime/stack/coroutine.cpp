@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned cached_max = 64;
 
 sync::spin_lock cache_lock;
-coroutine* cache = nullptr;
+sync::linked_list<coroutine> cache;
 unsigned cached = 0;
 
 }  // namespace
@@ -19,10 +19,9 @@ unsigned cached = 0;
 coroutine& coroutine::acquire(std::size_t stack_bytes, void (*entry)(void*)) {
   {
     const sync::scoped_spin_lock hold(cache_lock);
-    for (coroutine** link = &cache; *link != nullptr; link = &(*link)->next_cached) {
-      coroutine* c = *link;
+    for (coroutine* c = cache.first(); c != nullptr; c = c->next) {
       if (c->memory.size() >= stack_bytes) {
-        *link = c->next_cached;
+        cache.remove(*c);
         --cached;
         return *c;
       }
@@ -40,8 +39,7 @@ void coroutine::give_back(coroutine& c) noexcept {
   {
     const sync::scoped_spin_lock hold(cache_lock);
     if (cached < cached_max) {
-      c.next_cached = cache;
-      cache = &c;
+      cache.push_front(c);
       ++cached;
       return;
     }

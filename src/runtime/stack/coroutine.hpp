@@ -8,13 +8,13 @@
 
 #include "platform/stack_switch.hpp"
 #include "runtime/thread/dispatcher.hpp"
+#include "sync/linked_list.hpp"
 
 namespace homing::scheduler {
 
-struct coroutine {
+struct coroutine : sync::list_hook<coroutine> {  // on the list of cached ones
   dispatcher disp;
   platform::stack_memory memory;
-  coroutine* next_cached = nullptr;
 
   /// A coroutine ready to be switched to for the first time, or one that waits in its entry function.
   /// Throws std::bad_alloc or std::system_error if no stack can be had.

@@ -14,10 +14,9 @@ void leave_waiting(suspend_point& left, const wait_context* wait, const search_s
     return;
   }
   arena& a = *left.in;
-  const unsigned home =
-      left.disp->thread->domain;  // now: once it may be called, the stack is no longer ours to look at
-  a.add_reference();              // the stack may go on and end before the last look at its arena
-  left.hold();                    // it stays where it is until both looks are done
+  const domain_index home = left.disp->thread->domain;  // now: once it may be called, the stack is not ours to look at
+  a.add_reference();                                    // the stack may go on and end before the last look at its arena
+  left.hold();                                          // it stays where it is until both looks are done
   left.napping.scope = scope;
   left.napping.stack = &left;
   left.waiting.address = reinterpret_cast<std::uintptr_t>(wait);

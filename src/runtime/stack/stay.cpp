@@ -40,8 +40,8 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
   // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
   base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
   base_.ed.context = &a.default_context();
-  base_.ed.original_slot = number;
-  base_.ed.affinity_slot = no_slot;
+  base_.ed.original_slot = to_index(number);
+  base_.ed.affinity_slot = to_number(no_affinity);
   t.running = &base_;
   t.in = &a;
   t.slot = &a.slot(number);

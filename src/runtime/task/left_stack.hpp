@@ -8,10 +8,11 @@
 
 #include "runtime/task/task_access.hpp"
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 
 namespace homing::scheduler {
 
-class left_stack {
+class left_stack : public sync::list_hook<left_stack> {  // in its arena's queue of those that may go on
  public:
   left_stack(const left_stack&) = delete;
   left_stack& operator=(const left_stack&) = delete;
@@ -33,8 +34,6 @@ class left_stack {
   }
   /// True for the one who is to resume it.
   [[nodiscard]] bool call() noexcept { return call_.exchange(call_state::called, sync::acq_rel) == call_state::open; }
-
-  left_stack* next_resumed = nullptr;  ///< in its arena's queue
 
  protected:
   left_stack() noexcept = default;

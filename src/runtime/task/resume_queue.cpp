@@ -4,21 +4,14 @@ namespace homing::scheduler {
 
 void resume_queue::push(left_stack& stack) noexcept {
   const sync::scoped_spin_lock hold(lock_);
-  stack.next_resumed = nullptr;
-  if (empty()) {
-    first_.store(&stack, sync::relaxed);
-  } else {
-    last_->next_resumed = &stack;
-  }
-  last_ = &stack;
+  stacks_.push_back(stack);
+  any_.store(true, sync::relaxed);
 }
 
 left_stack* resume_queue::take() noexcept {
   const sync::scoped_spin_lock hold(lock_);
-  left_stack* stack = first_.load(sync::relaxed);
-  if (stack != nullptr) {
-    first_.store(stack->next_resumed, sync::relaxed);
-  }
+  left_stack* const stack = stacks_.pop_front();
+  any_.store(!stacks_.empty(), sync::relaxed);
   return stack;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/task/left_stack.hpp"
 #include "sync/atomic.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::scheduler {
@@ -19,7 +20,7 @@ class resume_queue {
   /// The oldest, or null.
   [[nodiscard]] left_stack* take() noexcept;
   /// A hint, exact once the pushing thread and this one have met a fence.
-  [[nodiscard]] bool empty() const noexcept { return first_.load(sync::relaxed) == nullptr; }
+  [[nodiscard]] bool empty() const noexcept { return !any_.load(sync::relaxed); }
 
   // The child of a fork finds the queue whole.
   void lock_for_fork() noexcept { lock_.lock(); }
@@ -27,8 +28,8 @@ class resume_queue {
 
  private:
   sync::spin_lock lock_;
-  sync::atomic<left_stack*> first_{nullptr};  ///< written under the lock; relaxed: a hint for empty()
-  left_stack* last_ = nullptr;
+  sync::atomic<bool> any_{false};  ///< written under the lock; relaxed: a hint for empty()
+  sync::linked_list<left_stack> stacks_;
 };
 
 }  // namespace homing::scheduler

@@ -61,7 +61,7 @@ enum class reach : bool { home, all };
 struct work_call {
   work_kind kind = work_kind::unknown;
   isolation_tag isolation = no_isolation;  ///< of the task, where the kind has one
-  unsigned home = 0;                       ///< the domain to call first
+  domain_index home{};                     ///< to call first
 };
 
 }  // namespace homing::scheduler

@@ -9,29 +9,23 @@
 
 #include <oneapi/tbb/detail/_task.h>
 
+#include "runtime/task/indices.hpp"
 #include "sync/shared_queue.hpp"
 
 namespace homing::scheduler {
 
 using task = tbb::detail::d1::task;
 using task_group_context = tbb::detail::d1::task_group_context;
-using slot_id = tbb::detail::d1::slot_id;
-
-inline constexpr slot_id no_slot = tbb::detail::d1::no_slot;
-inline constexpr slot_id any_slot = tbb::detail::d1::any_slot;
-
-/// Slot numbers from here up name a domain, not a slot: the value less this one is its dense index.
-inline constexpr slot_id first_domain_slot = 0x8000;
-inline constexpr slot_id last_domain_slot = 0xFFF0;
 
 /// 0: not isolated. Otherwise tasks of one isolated region share a value that is theirs alone while it lasts.
 using isolation_tag = std::intptr_t;
 inline constexpr isolation_tag no_isolation = 0;
+
 /// Where a task was made, where it wishes to run, and which domain that is.
 struct task_address {
   slot_id original_slot = no_slot;
-  slot_id affinity_slot = no_slot;
-  std::uint16_t home_domain = 0;
+  affinity wished = no_affinity;
+  domain_index home{};
 };
 
 }  // namespace homing::scheduler
@@ -58,12 +52,13 @@ struct task_accessor {
 
   static homing::scheduler::task_address address(const task& t) noexcept {
     const std::uint64_t word = t.m_reserved[2];
-    return {static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(word >> 16U),
-            static_cast<std::uint16_t>(word >> 32U)};
+    return {homing::scheduler::slot_id{static_cast<std::uint16_t>(word)},
+            homing::scheduler::affinity{static_cast<std::uint16_t>(word >> 16U)},
+            homing::scheduler::domain_index{static_cast<std::uint32_t>(word >> 32U)}};
   }
   static void set_address(task& t, homing::scheduler::task_address a) noexcept {
-    t.m_reserved[2] =
-        std::uint64_t{a.original_slot} | std::uint64_t{a.affinity_slot} << 16U | std::uint64_t{a.home_domain} << 32U;
+    t.m_reserved[2] = std::uint64_t{to_index(a.original_slot)} | std::uint64_t{to_number(a.wished)} << 16U |
+                      std::uint64_t{to_index(a.home)} << 32U;
   }
 
   /// sync::shared_queue's Link. The mark is a word that nobody writes by chance: a user's task comes with any.

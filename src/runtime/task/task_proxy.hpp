@@ -62,10 +62,10 @@ inline task_proxy* as_proxy(std::uintptr_t item) noexcept {
 
 /// What a taker may see of an item before it owns it: isolation in the low 48 bits, affinity in the high 16.
 inline constexpr std::uint64_t isolation_mask = (std::uint64_t{1} << 48U) - 1;
-inline std::uint64_t make_tag(isolation_tag isolation, slot_id affinity) noexcept {
-  return (static_cast<std::uint64_t>(isolation) & isolation_mask) | std::uint64_t{affinity} << 48U;
+inline std::uint64_t make_tag(isolation_tag isolation, affinity wished) noexcept {
+  return (static_cast<std::uint64_t>(isolation) & isolation_mask) | std::uint64_t{to_number(wished)} << 48U;
 }
-inline slot_id tag_affinity(std::uint64_t tag) noexcept { return static_cast<slot_id>(tag >> 48U); }
+inline affinity tag_affinity(std::uint64_t tag) noexcept { return affinity{static_cast<std::uint16_t>(tag >> 48U)}; }
 /// Exact for pointers below 2^48, which user addresses are; a taker verifies what it took.
 inline bool tag_fits(std::uint64_t tag, isolation_tag isolation) noexcept {
   return isolation == no_isolation || ((tag ^ static_cast<std::uint64_t>(isolation)) & isolation_mask) == 0;

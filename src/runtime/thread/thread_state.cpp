@@ -20,7 +20,7 @@ namespace {
 
 std::mutex records_lock;
 sync::atomic<thread_state*> newest_record{nullptr};
-thread_state* free_records = nullptr;
+sync::linked_list<record_place> free_records;
 
 /// Half of the stack below the present depth stays in reserve for what is begun above that line.
 std::uintptr_t reserve_of_this_stack() noexcept {
@@ -61,14 +61,12 @@ pthread_key_t end_key() {
 /// One that nobody has; only what cannot throw may come after it.
 thread_state& take_record() {
   const std::lock_guard hold(records_lock);
-  thread_state* t = free_records;
-  if (t != nullptr) {
-    free_records = t->next_free;
-    return *t;
+  if (const record_place* const left = free_records.pop_front()) {
+    return left->whose;
   }
   auto fresh = std::make_unique<thread_state>();
   fresh->contexts = &make_context_list();
-  t = fresh.release();
+  thread_state* const t = fresh.release();
   t->next_record = newest_record.load(sync::relaxed);
   // release: a reader of the list sees a whole record.
   newest_record.store(t, sync::release);
@@ -77,12 +75,12 @@ thread_state& take_record() {
 
 }  // namespace
 
-thread_state& make_this_thread(thread_kind kind, std::uint16_t domain) {
+thread_state& make_this_thread(thread_kind kind, domain_index domain) {
   // What may throw comes first: a thread for which there was no memory leaves nothing behind, and may try again.
   struct pool_release {
     void operator()(memory::object_pool* pool) const noexcept { memory::object_pool::release(*pool); }
   };
-  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(domain));
+  std::unique_ptr<memory::object_pool, pool_release> pool(&memory::object_pool::acquire(to_index(domain)));
   if (pthread_setspecific(end_key(), pool.get()) != 0) {  // any value: at_thread_end() asks the thread itself
     throw std::bad_alloc();
   }
@@ -122,8 +120,7 @@ void leave_this_thread() noexcept {
   t->slot = nullptr;
   t->last_arena = nullptr;
   const std::lock_guard hold(records_lock);
-  t->next_free = free_records;
-  free_records = t;
+  free_records.push_front(t->free_place);
 }
 
 thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
@@ -136,7 +133,7 @@ void unlock_records_after_fork() noexcept { records_lock.unlock(); }
 
 void keep_only_this_record_after_fork() noexcept {
   thread_state* mine = this_thread_or_null;
-  free_records = nullptr;
+  free_records.forget();  // of the parent's threads: never freed, and never used here
   if (mine != nullptr) {
     mine->next_record = nullptr;
   }

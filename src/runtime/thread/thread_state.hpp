@@ -18,6 +18,7 @@
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
 #include "runtime/thread/steal_backoff.hpp"
+#include "sync/linked_list.hpp"
 #include "sync/parker.hpp"
 
 namespace homing::scheduler {
@@ -51,12 +52,18 @@ class implicit_stay {
 
 enum class thread_kind : std::uint8_t { application, worker };
 
+/// A record's place among those that no thread has.
+struct record_place : sync::list_hook<record_place> {
+  explicit record_place(thread_state& t) noexcept : whose(t) {}
+  thread_state& whose;
+};
+
 struct alignas(sync::cache_line_bytes) thread_state {
   dispatcher* running = nullptr;  ///< of the stack that this thread runs; null until it has entered an arena
   arena* in = nullptr;
   arena_slot* slot = nullptr;
   slot_id slot_number = no_slot;
-  std::uint16_t domain = 0;    ///< dense index; a worker's for life, an application thread's since its last dispatch
+  domain_index domain{};       ///< a worker's for life, an application thread's since its last dispatch
   std::uint16_t l3_group = 0;  ///< within the domain, when the search for work began
   thread_kind kind = thread_kind::application;
   bool is_observed = false;      ///< its tasks are counted: observed_run.hpp
@@ -73,8 +80,8 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::int64_t looks_since_ns = 0;  ///< when it first looked for work after its last task; 0: it has some
   steal_backoff backoff;
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
-  int domain_of_next_arena = -1;                    ///< of the one that this thread is about to make; -1: any
-  std::optional<steal_policy> steal_in_next_arena;  ///< none: as in others
+  std::optional<domain_index> domain_of_next_arena;  ///< of the one that this thread is about to make; none: any
+  std::optional<steal_policy> steal_in_next_arena;   ///< none: as in others
   after_switch_action after_switch;
   std::uintptr_t stack_reserve = 0;   ///< of the thread's own stack: dispatcher::stack_reserve
   implicit_stay* implicit = nullptr;  ///< of an application thread in its implicit arena
@@ -85,13 +92,13 @@ struct alignas(sync::cache_line_bytes) thread_state {
   alignas(sync::cache_line_bytes) sync::parker parker;
   observe::counters counters;
   observe::task_homes homes;
-  sync::atomic<std::uint16_t> domain_for_reports{0};  ///< as `domain`, for other threads
-  thread_state* next_record = nullptr;                ///< all records of the process; written once
-  thread_state* next_free = nullptr;
+  sync::atomic<domain_index> domain_for_reports{domain_index{}};  ///< as `domain`, for other threads
+  thread_state* next_record = nullptr;                            ///< all records of the process; written once
+  record_place free_place{*this};                                 ///< on the list of records that no thread has
 
   /// An application's thread is in another domain now.
-  void move_to_domain(std::uint16_t to, unsigned domain_count) noexcept {
-    if (to != domain) homes.leave_domain(domain, counters.read(observe::event::home), domain_count);
+  void move_to_domain(domain_index to, unsigned domain_count) noexcept {
+    if (to != domain) homes.leave_domain(to_index(domain), counters.read(observe::event::home), domain_count);
     domain = to;
     // relaxed: a report looks at threads that go on, and publishes nothing by it.
     domain_for_reports.store(to, sync::relaxed);
@@ -112,13 +119,13 @@ extern constinit thread_local thread_state* this_thread_or_null
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /// Makes the record; noinline so that no caller keeps the address of a thread-local variable over a stack switch.
-[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);
+[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, domain_index domain);
 
 /// The calling thread's record, made if need be. It may not be in an arena yet.
 inline thread_state& this_thread() {
   thread_state* t = this_thread_or_null;
   if (__builtin_expect(t == nullptr, false)) {
-    return make_this_thread(thread_kind::application, 0);
+    return make_this_thread(thread_kind::application, domain_index{0});
   }
   return *t;
 }

@@ -1,4 +1,4 @@
-/// Who wants workers: arenas announce themselves, whoever finds the manager's lock free deals for all (allotment.hpp).
+/// Who wants workers: arenas list themselves, whoever finds the manager's lock free deals for all (allotment.hpp).
 ///
 /// Costs what there are workers, not what there are arenas: thousands may want the few workers of a small machine.
 /// Threads:   under the resource manager's lock, but for demand_rose() and demand_changed().
@@ -16,11 +16,11 @@ constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
 
 }  // namespace
 
-bool resource_manager::demand_rose(arena& a, unsigned home) noexcept {
+bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
-  const bool was_listed = announce(a);
+  const bool was_listed = list_newcomer(a);
   sync::full_fence();
   if (was_listed && a.worker_could_enter() && send_worker(a, home, 1)) {
     return true;
@@ -42,7 +42,7 @@ void resource_manager::serve_newcomers() noexcept {
   }
 }
 
-bool resource_manager::announce(arena& a) noexcept {
+bool resource_manager::list_newcomer(arena& a) noexcept {
   if (!a.wants_workers()) {
     return false;
   }
@@ -58,7 +58,7 @@ bool resource_manager::announce(arena& a) noexcept {
 }
 
 void resource_manager::take_newcomers() noexcept {
-  // acquire: the links, from announce().
+  // acquire: the links, from list_newcomer().
   arena* a = newcomers_.exchange(nullptr, sync::acquire);
   while (a != nullptr) {
     arena* next = a->account().next_newcomer;
@@ -70,9 +70,9 @@ void resource_manager::take_newcomers() noexcept {
 void resource_manager::unlist(arena& a) noexcept {
   if (a.account().place.listed) {
     wanting_[a.priority_level()].remove(a.account().place);
-    // acq_rel, an exchange as in announce(): an announcer that found it listed is ordered before, with its busy_. [A9]
+    // acq_rel, an exchange as in list_newcomer(): whoever found it listed is ordered before, with its busy_. [A9]
     a.account().listed_for_allotment.exchange(false, sync::acq_rel);
-    announce(a);
+    list_newcomer(a);
   }
 }
 
@@ -84,7 +84,7 @@ void resource_manager::demand_changed() noexcept {
   while (dirty_.load(sync::seq_cst) && lock_.try_lock()) {
     dirty_.store(false, sync::seq_cst);
     allot();
-    arena* grown = take_to_call();
+    const arena_list grown = take_to_call();
     lock_.unlock();
     call_for(grown);
   }
@@ -100,26 +100,23 @@ void resource_manager::call_later(arena& a) noexcept {
     a.account().to_be_called.store(false, sync::relaxed);  // about to be retired: whoever retires it calls
     return;
   }
-  a.account().next_to_call = nullptr;
-  (first_to_call_ != nullptr ? last_to_call_->account().next_to_call : first_to_call_) = &a;
-  last_to_call_ = &a;
+  to_call_.push_back(a.account().place_to_call);
 }
 
-arena* resource_manager::take_to_call() noexcept { return std::exchange(first_to_call_, nullptr); }
+resource_manager::arena_list resource_manager::take_to_call() noexcept { return std::exchange(to_call_, {}); }
 
-void resource_manager::call_for(arena* first) noexcept {
+void resource_manager::call_for(arena_list waiting) noexcept {
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
-  for (arena* a = first; a != nullptr;) {
-    arena* next = a->account().next_to_call;
-    a->account().to_be_called.exchange(false, sync::acq_rel);  // before the call; partner: call_later()
-    a->call_allotted_for_work_left(a->account().called_for.load(sync::relaxed));
-    a->drop_reference();
-    a = next;
+  while (const arena_place* const place = waiting.pop_front()) {
+    arena& a = place->whose;
+    a.account().to_be_called.exchange(false, sync::acq_rel);  // off the list, before the call; partner: call_later()
+    a.call_allotted_for_work_left(a.account().called_for.load(sync::relaxed));
+    a.drop_reference();
   }
 }
 
 void resource_manager::call_for_all() noexcept {
-  arena* waiting = nullptr;
+  arena_list waiting;
   {
     const holder hold(*this);
     for (arena* a : served_) {
@@ -138,9 +135,10 @@ void resource_manager::allot() noexcept {
   served_before_.swap(served_);
   served_.clear();
   ++allotment_number_;
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    supplies_[d] = {domains_[d].planned, static_cast<int>(leases_.leased()[d]), domains_[d].usable.cpus,
-                    d == first_domain_};
+  for (const domain_index d : all_domains()) {
+    const domain_state& here = state_of(d);
+    supplies_[to_index(d)] = {here.planned, static_cast<int>(leases_.leased()[to_index(d)]), here.usable.cpus,
+                              d == first_domain_};
   }
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
   unsigned crowded = level_count;
@@ -153,8 +151,8 @@ void resource_manager::allot() noexcept {
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].promised = allotment_.promised(d);
+  for (const domain_index d : all_domains()) {
+    state_of(d).promised = allotment_.promised(to_index(d));
   }
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);
@@ -169,7 +167,7 @@ void resource_manager::allot() noexcept {
 
 void resource_manager::take_share(arena& a) noexcept {
   a.account().allotted.store(0, sync::relaxed);
-  for (unsigned d = 0; d < domain_count_; ++d) {
+  for (const domain_index d : all_domains()) {
     a.domain(d).allotted.store(0, sync::relaxed);
   }
 }
@@ -204,9 +202,9 @@ void resource_manager::look_again_at_trimmed() noexcept {
   newly_trimmed_.clear();
 }
 
-resource_manager::crowd resource_manager::serve_level(sync::linked_list<place_in_turns>& level) noexcept {
+resource_manager::crowd resource_manager::serve_level(arena_list& level) noexcept {
   allotment_.begin_level();
-  place_in_turns* next = level.first();
+  arena_place* next = level.first();
   while (next != nullptr && allotment_.has_left()) {
     arena& a = next->whose;
     next = next->next;
@@ -225,7 +223,7 @@ resource_manager::crowd resource_manager::serve_level(sync::linked_list<place_in
     const auto now = std::chrono::steady_clock::now();
     if (now - turn_began_ > turn_length) {
       turn_began_ = now;
-      place_in_turns& first = portions.front().of.whose->account().place;
+      arena_place& first = portions.front().of.whose->account().place;
       level.remove(first);
       level.push_back(first);
     }
@@ -239,10 +237,11 @@ arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
     a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
   worker_account& account = a.account();
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    account.present[d] = std::max(0, a.domain(d).active.load(sync::relaxed));
+  for (const domain_index d : all_domains()) {
+    const int present = std::max(0, a.domain(d).active.load(sync::relaxed));
+    account.present[to_index(d)] = present;
     // Of those counted, some may be application threads in an outermost loop.
-    account.searching[d] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, account.present[d]);
+    account.searching[to_index(d)] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, present);
   }
   return {.whose = &a,
           .cpus = a.cpus_by_domain(),
@@ -263,10 +262,11 @@ void resource_manager::settle(const allotment::portion& p) noexcept {
   bool shrank = !a.account().trimmed.exchange(p.is_trimmed, sync::relaxed);
   // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
   bool grew = a.account().mandatory_share.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    const int before = a.domain(d).allotted.exchange(a.account().share[d], sync::relaxed);
-    grew = grew || before < a.account().share[d];
-    shrank = shrank || before > a.account().share[d];
+  for (const domain_index d : all_domains()) {
+    const int share = a.account().share[to_index(d)];
+    const int before = a.domain(d).allotted.exchange(share, sync::relaxed);
+    grew = grew || before < share;
+    shrank = shrank || before > share;
   }
   if (p.is_trimmed && shrank) {
     newly_trimmed_.push_back(&a);

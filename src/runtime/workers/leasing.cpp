@@ -13,15 +13,16 @@ namespace homing::scheduler {
 worker_supply resource_manager::supply() const {
   worker_supply result{domain_counts(domain_count_, 0), domain_counts(domain_count_, 0),
                        domain_counts(domain_count_, 0)};
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    result.cpus[d] = domains_[d].usable.cpus;
-  }
-  for (unsigned d = 0; d < domain_count_ && allowed_workers_.load(sync::relaxed) != 0; ++d) {
-    result.allowed[d] = static_cast<std::uint32_t>(domains_[d].planned);
+  for (const domain_index d : all_domains()) {
+    result.cpus[to_index(d)] = state_of(d).usable.cpus;
+    if (allowed_workers_.load(sync::relaxed) != 0) {
+      result.allowed[to_index(d)] = static_cast<std::uint32_t>(state_of(d).planned);
+    }
   }
   for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
-    for (unsigned d = 0; d < domain_count_; ++d) {
-      result.active[d] += static_cast<std::uint32_t>(std::max(0, a->owner.domain(d).active.load(sync::relaxed)));
+    for (const domain_index d : all_domains()) {
+      result.active[to_index(d)] +=
+          static_cast<std::uint32_t>(std::max(0, a->owner.domain(d).active.load(sync::relaxed)));
     }
   }
   return result;
@@ -29,7 +30,7 @@ worker_supply resource_manager::supply() const {
 
 std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease_wish& wish, const lessee& who) {
   std::pair<std::uint64_t, domain_counts> result;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     result.second.reserve(domain_count_);
@@ -44,7 +45,7 @@ std::pair<std::uint64_t, domain_counts> resource_manager::take_lease(const lease
 
 std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number, const lessee& who) {
   std::optional<domain_counts> result;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     result.emplace().reserve(domain_count_);
@@ -60,7 +61,7 @@ std::optional<domain_counts> resource_manager::renew_lease(std::uint64_t number,
 }
 
 void resource_manager::end_lease(std::uint64_t number) noexcept {
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     if (!leases_.end(number)) {
@@ -78,7 +79,7 @@ std::optional<bool> resource_manager::is_crowded(std::uint64_t number) noexcept 
     return std::nullopt;
   }
   for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
-    for (unsigned d = 0; d < domain_count_; ++d) {
+    for (const domain_index d : all_domains()) {
       if (a->owner.domain(d).active.load(sync::relaxed) > a->owner.domain(d).allotted.load(sync::relaxed)) {
         return true;
       }

@@ -79,8 +79,8 @@ void resource_manager::follow_machine() {
   {
     const holder hold(*this);
     changed = changed || std::exchange(rebind_, false);
-    for (unsigned d = 0; d < domain_count_; ++d) {
-      changed = changed || parts[d].binding != domains_[d].usable.binding;
+    for (const domain_index d : all_domains()) {
+      changed = changed || parts[to_index(d)].binding != state_of(d).usable.binding;
     }
   }
   if (changed) {
@@ -138,13 +138,13 @@ platform::cpu_set resource_manager::usable_now(const platform::cpu_set& first_th
 std::vector<resource_manager::usable_part> resource_manager::parts_of(const platform::cpu_set& cpus) const {
   std::vector<usable_part> parts(domain_count_);
   std::vector<topology::cpu_id> unknown;
-  const auto add = [&](unsigned d, topology::cpu_id cpu) {
-    parts[d].binding.add(cpu);
-    ++parts[d].cpus;
+  const auto add = [&](domain_index d, topology::cpu_id cpu) {
+    parts[to_index(d)].binding.add(cpu);
+    ++parts[to_index(d)].cpus;
   };
   for (const topology::cpu_id cpu : cpus.ids()) {
     if (const auto d = machine_.domain_of_cpu(cpu)) {
-      add(topology::to_index(*d), cpu);
+      add(*d, cpu);
     } else {
       unknown.push_back(cpu);
     }
@@ -162,8 +162,8 @@ std::vector<resource_manager::usable_part> resource_manager::parts_of(const plat
       continue;
     }
     const topology::domain& theirs = larger.value->at(*d);
-    for (unsigned ours = 0; ours < domain_count_; ++ours) {
-      const topology::domain& known = machine_.domains()[ours];
+    for (const domain_index ours : all_domains()) {
+      const topology::domain& known = machine_.at(ours);
       const bool by_node = machine_.kind() == topology::domain_kind::node && known.node == theirs.node;
       if (by_node || !(known.binding & theirs.binding).empty()) {
         add(ours, cpu);
@@ -177,7 +177,7 @@ std::vector<resource_manager::usable_part> resource_manager::parts_of(const plat
 /// Under the lock. Errors: std::bad_alloc; those that are left stay where the kernel lets them.
 void resource_manager::rebind_workers() {
   for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
-    const platform::cpu_set& binding = domains_[w->bound_to].usable.binding;
+    const platform::cpu_set& binding = state_of(w->bound_to).usable.binding;
     if (w->seen.empty() || binding.empty()) {
       continue;
     }
@@ -192,8 +192,8 @@ void resource_manager::rebind_workers() {
 void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned concurrency) noexcept {
   {
     const holder hold(*this);
-    for (unsigned d = 0; d < domain_count_; ++d) {
-      std::swap(domains_[d].usable, parts[d]);
+    for (const domain_index d : all_domains()) {
+      std::swap(state_of(d).usable, parts[to_index(d)]);
     }
     default_concurrency_.store(concurrency, sync::relaxed);
     set_default_parallelism(concurrency);
@@ -212,7 +212,7 @@ void resource_manager::bind_worker(worker& w) noexcept {
   try {
     const holder hold(*this);
     w.bound_to = w.domain;
-    const platform::cpu_set& binding = domains_[w.domain].usable.binding;
+    const platform::cpu_set& binding = state_of(w.domain).usable.binding;
     if (binding.empty()) {
       return;  // the domain has gone, and this worker with it soon
     }

@@ -71,9 +71,9 @@ resource_manager::resource_manager()
       leases_(domain_count_),
       allotment_(domain_count_),
       supplies_(domain_count_) {
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    const topology::domain& described = machine_.domains()[d];
-    domains_[d].usable = {static_cast<unsigned>(described.cpus.size()), described.binding};
+  for (const domain_index d : all_domains()) {
+    const topology::domain& described = machine_.at(d);
+    state_of(d).usable = {static_cast<unsigned>(described.cpus.size()), described.binding};
     usable_ |= described.binding;
   }
   first_thread_ = usable_;
@@ -83,59 +83,58 @@ resource_manager::resource_manager()
   obey_limit();
 }
 
-std::uint16_t resource_manager::take_in_external_thread(const platform::cpu_set& mask) noexcept {
-  const std::uint16_t present = domain_of_this_thread(settings_);
+domain_index resource_manager::take_in_external_thread(const platform::cpu_set& mask) noexcept {
+  const domain_index present = domain_of_this_thread(settings_);
   const holder hold(*this);
-  int best = -1;
+  std::optional<domain_index> best;
   for (unsigned i = 0; i < domain_count_; ++i) {
-    const unsigned d = (present + i) % domain_count_;  // among equals, where it is
-    const topology::domain& domain = machine_.domains()[d];
-    if ((!share_a_cpu(mask, domain.binding) && !mask.empty()) || domains_[d].usable.cpus == 0) {
+    const domain_index d{(to_index(present) + i) % domain_count_};  // among equals, where it is
+    const topology::domain& domain = machine_.at(d);
+    if ((!share_a_cpu(mask, domain.binding) && !mask.empty()) || state_of(d).usable.cpus == 0) {
       continue;  // its user has bound it elsewhere; or the domain has gone [A19]
     }
-    if (best >= 0) {
-      const auto b = static_cast<unsigned>(best);
-      const std::uint64_t mine = std::uint64_t{domains_[d].external_threads + 1} * machine_.domains()[b].cpus.size();
-      const std::uint64_t its = std::uint64_t{domains_[b].external_threads + 1} * domain.cpus.size();
+    if (best) {
+      const std::uint64_t mine = std::uint64_t{state_of(d).external_threads + 1} * machine_.at(*best).cpus.size();
+      const std::uint64_t its = std::uint64_t{state_of(*best).external_threads + 1} * domain.cpus.size();
       if (mine >= its) {
         continue;
       }
     }
-    best = static_cast<int>(d);
+    best = d;
   }
-  const auto chosen = best < 0 ? present : static_cast<std::uint16_t>(best);
-  ++domains_[chosen].external_threads;
+  const domain_index chosen = best.value_or(present);
+  ++state_of(chosen).external_threads;
   return chosen;
 }
 
-void resource_manager::let_external_thread_go(std::uint16_t domain) noexcept {
+void resource_manager::let_external_thread_go(domain_index domain) noexcept {
   const holder hold(*this);
-  --domains_[domain].external_threads;
+  --state_of(domain).external_threads;
 }
 
 // Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as
 // the first, in its own domain, so that the default number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
 void resource_manager::deal() noexcept {
-  for (unsigned d = 0; d < domain_count_; ++d) {
-    domains_[d].planned = 0;
+  for (const domain_index d : all_domains()) {
+    state_of(d).planned = 0;
   }
-  const auto next = [&](unsigned d) {
-    return static_cast<std::uint64_t>(domains_[d].planned + (d == first_domain_ ? 2 : 1));
+  const auto next = [&](domain_index d) {
+    return static_cast<std::uint64_t>(state_of(d).planned + (d == first_domain_ ? 2 : 1));
   };
   // One more than none: mandatory concurrency.
   for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
-    unsigned best = 0;
-    for (unsigned d = 1; d < domain_count_; ++d) {
-      if (next(d) * domains_[best].usable.cpus < next(best) * domains_[d].usable.cpus) {
+    domain_index best{0};
+    for (const domain_index d : all_domains()) {
+      if (next(d) * state_of(best).usable.cpus < next(best) * state_of(d).usable.cpus) {
         best = d;
       }
     }
-    ++domains_[best].planned;
+    ++state_of(best).planned;
   }
 }
 
 void resource_manager::obey_limit() noexcept {
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
@@ -294,11 +293,11 @@ void resource_manager::retire(arena& a) {
   if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
     demand_changed();
   }
-  a.call_for_work_left(0);
+  a.call_for_work_left(domain_index{0});
   a.drop_reference();
 }
 
-bool resource_manager::reserve(arena& a, unsigned d) noexcept {
+bool resource_manager::reserve(arena& a, domain_index d) noexcept {
   if (a.account().mandatory_share.load(sync::relaxed) && !a.account().mandatory.load(sync::relaxed)) {
     // [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
     return false;
@@ -327,7 +326,7 @@ bool resource_manager::reserve(arena& a, unsigned d) noexcept {
   return true;
 }
 
-void resource_manager::unreserve(arena& a, unsigned d) noexcept {
+void resource_manager::unreserve(arena& a, domain_index d) noexcept {
   a.domain(d).active.fetch_sub(1, sync::relaxed);
   a.account().workers.fetch_sub(1, sync::relaxed);
   a.drop_reference();

@@ -38,15 +38,15 @@ struct thread_state;
 /// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by stop_workers() alone.
 struct worker : sync::list_hook<worker> {
   unsigned index = 0;
-  std::uint16_t domain = 0;  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
+  domain_index domain{};  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
   resource_manager* manager = nullptr;
   sync::parker parker;
   arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
   sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
-  unsigned bound_to = 0;   ///< the domain whose CPUs it has
-  platform::cpu_set seen;  ///< its mask when it was set or looked at last; empty: never
+  domain_index bound_to{};  ///< whose CPUs it has
+  platform::cpu_set seen;   ///< its mask when it was set or looked at last; empty: never
   pthread_t thread{};
 };
 
@@ -64,17 +64,17 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] unsigned domain_count() const noexcept { return domain_count_; }
 
   /// The domain of a pinned external thread, which is to run in its mask: the least used one that the mask allows.
-  [[nodiscard]] std::uint16_t take_in_external_thread(const platform::cpu_set& mask) noexcept;
-  void let_external_thread_go(std::uint16_t domain) noexcept;
+  [[nodiscard]] domain_index take_in_external_thread(const platform::cpu_set& mask) noexcept;
+  void let_external_thread_go(domain_index domain) noexcept;
 
   // worker_supplier
   void link(arena& a) override;
   void retire(arena& a) override;
   void demand_changed() noexcept override;
-  bool demand_rose(arena& a, unsigned home) noexcept override;
+  bool demand_rose(arena& a, domain_index home) noexcept override;
   void serve_newcomers() noexcept override;
-  bool announce(arena& a) noexcept override;
-  bool send_worker(arena& a, unsigned home, unsigned domains) noexcept override;
+  bool list_newcomer(arena& a) noexcept override;
+  bool send_worker(arena& a, domain_index home, unsigned domains) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
   bool park(sync::parker& p) noexcept override;
 
@@ -129,6 +129,7 @@ class resource_manager final : public worker_supplier {
   static constexpr unsigned level_count = 3;  ///< of priority
 
  private:
+  using arena_list = sync::linked_list<arena_place>;
   struct alignas(sync::cache_line_bytes) domain_state {
     sync::spin_lock lock;  ///< guards the next two; the count is read without it
     sync::linked_list<worker> idle_workers;
@@ -141,30 +142,34 @@ class resource_manager final : public worker_supplier {
     int promised = 0;               ///< by the last allotment to all arenas together
   };
 
+  [[nodiscard]] domain_range all_domains() const noexcept { return domain_range(domain_count_); }
+  [[nodiscard]] domain_state& state_of(domain_index d) noexcept { return domains_[to_index(d)]; }
+  [[nodiscard]] const domain_state& state_of(domain_index d) const noexcept { return domains_[to_index(d)]; }
+
   static void* worker_entry(void* argument);
   void worker_main(worker& w);
   thread_state* register_worker(worker& w) noexcept;
   /// `awake`: how long it waits before it sleeps.
   arena* next_assignment(worker& w, std::chrono::nanoseconds awake);
-  [[nodiscard]] bool finds_nothing(worker& w, unsigned domain, arena*& chosen) noexcept;
+  [[nodiscard]] bool finds_nothing(worker& w, domain_index domain, arena*& chosen) noexcept;
   [[nodiscard]] static bool is_called_within(std::chrono::nanoseconds time, worker& w) noexcept;
   void announce_idle(worker& w) noexcept;
   /// False if a waker had taken it off the list.
-  [[nodiscard]] bool take_back_idle(worker& w, unsigned domain) noexcept;
-  [[nodiscard]] arena* choose_assignment(worker& w, arena* found, unsigned domain) noexcept;
-  arena* find_work(unsigned domain) noexcept;
-  bool reserve(arena& a, unsigned domain) noexcept;
-  void unreserve(arena& a, unsigned domain) noexcept;
-  void give_back(arena& a, unsigned domain) noexcept;
-  worker* pop_idle(unsigned domain) noexcept;
+  [[nodiscard]] bool take_back_idle(worker& w, domain_index domain) noexcept;
+  [[nodiscard]] arena* choose_assignment(worker& w, arena* found, domain_index domain) noexcept;
+  arena* find_work(domain_index domain) noexcept;
+  bool reserve(arena& a, domain_index domain) noexcept;
+  void unreserve(arena& a, domain_index domain) noexcept;
+  void give_back(arena& a, domain_index domain) noexcept;
+  worker* pop_idle(domain_index domain) noexcept;
   struct fetched {
     worker* who = nullptr;
     bool slept = false;    ///< until now, and not new
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
-  fetched fetch_worker(unsigned domain) noexcept;
-  worker* make_worker(unsigned domain) noexcept;
-  worker* bring_idle(unsigned to) noexcept;
+  fetched fetch_worker(domain_index domain) noexcept;
+  worker* make_worker(domain_index domain) noexcept;
+  worker* bring_idle(domain_index to) noexcept;
   void note_refusal(int error) noexcept;
   bool look_at_refusal() noexcept override;
   void call_for_all() noexcept;
@@ -201,14 +206,14 @@ class resource_manager final : public worker_supplier {
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  crowd serve_level(sync::linked_list<place_in_turns>& level) noexcept;
+  crowd serve_level(arena_list& level) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
   void settle(const allotment::portion& p) noexcept;
   void take_share(arena& a) noexcept;
   void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
-  [[nodiscard]] arena* take_to_call() noexcept;
-  void call_for(arena* first) noexcept;
+  [[nodiscard]] arena_list take_to_call() noexcept;
+  static void call_for(arena_list waiting) noexcept;
   void count_makeable() noexcept;
 
   const topology::machine& machine_;
@@ -218,7 +223,7 @@ class resource_manager final : public worker_supplier {
   platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
   platform::cpu_set first_thread_;           ///< its mask when it was looked at last; guarded by lock_
   bool rebind_ = false;                      ///< a worker's CPUs went while it was bound to them; guarded by lock_
-  unsigned first_domain_ = 0;                ///< in which the application's first thread counts; guarded by lock_
+  domain_index first_domain_{};              ///< in which the application's first thread counts; guarded by lock_
 
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
@@ -235,8 +240,8 @@ class resource_manager final : public worker_supplier {
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;
-  sync::atomic<arena*> newcomers_{nullptr};                 ///< announced since the last allotment; a stack
-  sync::linked_list<place_in_turns> wanting_[level_count];  ///< arenas that want workers, in the order of their turns
+  sync::atomic<arena*> newcomers_{nullptr};  ///< listed since the last allotment; a stack
+  arena_list wanting_[level_count];          ///< arenas that want workers, in the order of their turns
   std::chrono::steady_clock::time_point turn_began_;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
@@ -247,8 +252,7 @@ class resource_manager final : public worker_supplier {
   std::vector<arena*> served_before_;
   std::vector<arena*>
       newly_trimmed_;               ///< by the allotment that is going on: their shares are smaller, for want of work
-  arena* first_to_call_ = nullptr;  ///< each with a reference, until whoever leaves the lock calls for it
-  arena* last_to_call_ = nullptr;
+  arena_list to_call_;              ///< each with a reference, until whoever leaves the lock calls for it
   worker* first_worker_ = nullptr;  ///< of all that were made
 };
 

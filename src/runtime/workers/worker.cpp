@@ -16,8 +16,8 @@
 
 namespace homing::scheduler {
 
-worker* resource_manager::pop_idle(unsigned domain) noexcept {
-  domain_state& d = domains_[domain];
+worker* resource_manager::pop_idle(domain_index domain) noexcept {
+  domain_state& d = state_of(domain);
   if (d.idle.load(sync::relaxed) == 0) {
     return nullptr;
   }
@@ -30,10 +30,10 @@ worker* resource_manager::pop_idle(unsigned domain) noexcept {
   return w;
 }
 
-bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) noexcept {
-  const auto nearest = machine_.nearest_first(static_cast<topology::domain_index>(home));
+bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains) noexcept {
+  const auto nearest = machine_.nearest_first(home);
   for (unsigned i = 0; i != domains; ++i) {
-    const unsigned d = topology::to_index(nearest[i]);
+    const domain_index d = nearest[i];
     if (!reserve(a, d)) {
       continue;
     }
@@ -52,7 +52,7 @@ bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) no
     // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
     // before this look at the idle; partner: its announcement, then its look at the counts.
     sync::full_fence();
-    if ((f.lacking ? idle_ : domains_[d].idle).load(sync::seq_cst) > 0) {
+    if ((f.lacking ? idle_ : state_of(d).idle).load(sync::seq_cst) > 0) {
       --i;
     }
   }
@@ -60,12 +60,12 @@ bool resource_manager::send_worker(arena& a, unsigned home, unsigned domains) no
 }
 
 /// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
-resource_manager::fetched resource_manager::fetch_worker(unsigned domain) noexcept {
+resource_manager::fetched resource_manager::fetch_worker(domain_index domain) noexcept {
   if (worker* w = pop_idle(domain)) {
     return {w, true, false};
   }
   const holder hold(*this);
-  const domain_state& here = domains_[domain];
+  const domain_state& here = state_of(domain);
   const int limit = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
   if (stopping_.load(sync::relaxed)) {
     return {};
@@ -80,7 +80,7 @@ resource_manager::fetched resource_manager::fetch_worker(unsigned domain) noexce
 }
 
 /// A thread that sleeps until it is sent somewhere; null if there can't be one now. Under the lock.
-worker* resource_manager::make_worker(unsigned domain) noexcept {
+worker* resource_manager::make_worker(domain_index domain) noexcept {
   if (is_refused()) {
     return nullptr;
   }
@@ -90,7 +90,7 @@ worker* resource_manager::make_worker(unsigned domain) noexcept {
     return nullptr;
   }
   w->index = made_.load(sync::relaxed);
-  w->domain = static_cast<std::uint16_t>(domain);
+  w->domain = domain;
   w->manager = this;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -105,7 +105,7 @@ worker* resource_manager::make_worker(unsigned domain) noexcept {
   refusals_.store(0, sync::relaxed);
   w->next_made = first_worker_;
   first_worker_ = w;
-  ++domains_[domain].made;
+  ++state_of(domain).made;
   made_.fetch_add(1, sync::relaxed);
   count_makeable();
   return w;
@@ -113,17 +113,16 @@ worker* resource_manager::make_worker(unsigned domain) noexcept {
 
 // [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
 // should, if such a worker idles; the nearest one of these. Under the lock.
-worker* resource_manager::bring_idle(unsigned to) noexcept {
+worker* resource_manager::bring_idle(domain_index to) noexcept {
   for (const bool surplus_only : {true, false}) {
-    for (const topology::domain_index d : machine_.nearest_first(static_cast<topology::domain_index>(to)).subspan(1)) {
-      const unsigned from = topology::to_index(d);
-      if (surplus_only && domains_[from].made <= domains_[from].promised) {
+    for (const domain_index from : machine_.nearest_first(to).subspan(1)) {
+      if (surplus_only && state_of(from).made <= state_of(from).promised) {
         continue;
       }
       if (worker* w = pop_idle(from)) {
-        --domains_[from].made;
-        ++domains_[to].made;
-        w->domain = static_cast<std::uint16_t>(to);  // it sleeps until unpark(), and binds itself then
+        --state_of(from).made;
+        ++state_of(to).made;
+        w->domain = to;  // it sleeps until unpark(), and binds itself then
         return w;
       }
     }
@@ -177,9 +176,9 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
   }
 }
 
-arena* resource_manager::find_work(unsigned domain) noexcept {
+arena* resource_manager::find_work(domain_index domain) noexcept {
   arena* found = nullptr;
-  arena* grown = nullptr;
+  arena_list grown;
   {
     const holder hold(*this);
     if (is_out_of_date()) {
@@ -209,7 +208,7 @@ arena* resource_manager::find_work(unsigned domain) noexcept {
 }
 
 /// A worker that was counted as searching there has no use for it: the arena gets another.
-void resource_manager::give_back(arena& a, unsigned domain) noexcept {
+void resource_manager::give_back(arena& a, domain_index domain) noexcept {
   a.search().withdraw(domain);
   a.add_reference();
   unreserve(a, domain);
@@ -218,7 +217,7 @@ void resource_manager::give_back(arena& a, unsigned domain) noexcept {
 }
 
 void resource_manager::announce_idle(worker& w) noexcept {
-  domain_state& d = domains_[w.domain];
+  domain_state& d = state_of(w.domain);
   const sync::scoped_spin_lock hold(d.lock);
   d.idle_workers.push_front(w);
   // [S1] Announced before the last look; partner S2 (a push, then the look at these counts).
@@ -226,8 +225,8 @@ void resource_manager::announce_idle(worker& w) noexcept {
   idle_.fetch_add(1, sync::relaxed);
 }
 
-bool resource_manager::take_back_idle(worker& w, unsigned domain) noexcept {
-  domain_state& d = domains_[domain];
+bool resource_manager::take_back_idle(worker& w, domain_index domain) noexcept {
+  domain_state& d = state_of(domain);
   const sync::scoped_spin_lock hold(d.lock);
   if (!w.listed) {
     return false;
@@ -239,7 +238,7 @@ bool resource_manager::take_back_idle(worker& w, unsigned domain) noexcept {
 }
 
 /// For a worker that was idle, and found an arena at its last look or has to end (null).
-arena* resource_manager::choose_assignment(worker& w, arena* found, unsigned domain) noexcept {
+arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index domain) noexcept {
   if (take_back_idle(w, domain)) {
     return found;
   }
@@ -253,7 +252,7 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, unsigned dom
 
 /// [S1] The last look of a worker that has announced itself. True if there is nothing for it; else it is on no list,
 /// and has an arena or must ask anew.
-bool resource_manager::finds_nothing(worker& w, unsigned domain, arena*& chosen) noexcept {
+bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen) noexcept {
   arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain);
   if (found == nullptr && !stopping_.load(sync::seq_cst)) {
     return true;
@@ -283,7 +282,7 @@ arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awa
       return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
     }
     look_at_machine(look_of_workers_ns);
-    const unsigned here = w.domain;  // while it is on the list its waker may move it [A17]
+    const domain_index here = w.domain;  // while it is on the list its waker may move it [A17]
     if (arena* a = find_work(here)) {
       return a;
     }
@@ -317,7 +316,7 @@ void resource_manager::stop_workers() noexcept {
     stopping_.store(true, sync::seq_cst);
     all = std::exchange(first_worker_, nullptr);
   }
-  for (unsigned d = 0; d < domain_count_; ++d) {
+  for (const domain_index d : all_domains()) {
     while (worker* w = pop_idle(d)) {
       w->parker.unpark();
     }
@@ -326,12 +325,12 @@ void resource_manager::stop_workers() noexcept {
     pthread_join(all->thread, nullptr);
     delete std::exchange(all, all->next_made);
   }
-  arena* waiting = nullptr;
+  arena_list waiting;
   {
     const holder hold(*this);
     made_.store(0, sync::relaxed);
-    for (unsigned d = 0; d < domain_count_; ++d) {
-      domains_[d].made = 0;
+    for (const domain_index d : all_domains()) {
+      state_of(d).made = 0;
     }
     stopping_.store(false, sync::seq_cst);
     count_makeable();

@@ -81,9 +81,9 @@ void arrays() {
   std::atomic<std::size_t> right{0};
   tbb::parallel_for(std::size_t{0}, numbers.size(), [&](std::size_t i) { right += numbers[i] == static_cast<int>(i); });
   faults::require(right == numbers.size(), "a distributed array: a wrong element");
-  std::array<int, 1000> master{};
-  master.fill(7);
-  homing::replicated<int> copies{std::span<const int>(master)};
+  std::array<int, 1000> original{};
+  original.fill(7);
+  homing::replicated<int> copies{std::span<const int>(original)};
   copies.edit([](std::span<int> values) { values[0] = 8; });
   copies.refresh();
   faults::require(copies.local()[0] == 8 && copies.local()[999] == 7, "copies: a wrong value");

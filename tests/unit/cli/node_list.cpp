@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "nodes/node_list.hpp"
+#include "common/node_list.hpp"
 #include "unit/common/file_tree.hpp"
 
 namespace {

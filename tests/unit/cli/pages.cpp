@@ -2,7 +2,7 @@
 // them.
 #include <gtest/gtest.h>
 
-#include "where/pages.hpp"
+#include "common/pages.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-#include "traffic.hpp"
+#include "run/traffic.hpp"
 
 namespace {
 

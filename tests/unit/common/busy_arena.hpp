@@ -60,7 +60,7 @@ class watched_arena {
   counts by_domain(Number&& number) const {
     scheduler::arena& inside = *scheduler::arena_access::arena_of(arena_);
     counts result;
-    for (unsigned d = 0; d < inside.domain_count(); ++d) {
+    for (const domain_index d : inside.all_domains()) {
       result.push_back(number(inside.domain(d)));
     }
     return result;

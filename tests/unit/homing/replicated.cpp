@@ -53,7 +53,7 @@ TEST(replicated, copies_follow_on_refresh) {
   const machine_for_a_while two(topology::testing::synthetic("node:2 core:1 pu:1"));
   const std::vector<int> values = numbers(100);
   replicated<int> r{std::span<const int>(values)};
-  r.edit([](std::span<int> master) { master[7] = -1; });
+  r.edit([](std::span<int> original) { original[7] = -1; });
   EXPECT_EQ(r.at(domain(1))[7], 10) << "not yet";
   r.refresh();
   EXPECT_EQ(r.at(domain(0))[7], -1);
@@ -83,8 +83,8 @@ TEST(replicated, one_node_reads_the_master) {
   const std::vector<int> values = numbers(10);
   replicated<int> r{std::span<const int>(values)};
   EXPECT_EQ(r.copy_count(), 0U);
-  r.edit([](std::span<int> master) { master[0] = 9; });
-  EXPECT_EQ(r.local()[0], 9) << "the master itself";
+  r.edit([](std::span<int> original) { original[0] = 9; });
+  EXPECT_EQ(r.local()[0], 9) << "the original itself";
   EXPECT_TRUE(r.report().one_node);
 }
 

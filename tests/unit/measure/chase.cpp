@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "latency/run.hpp"
 #include "measure/chase.hpp"
-#include "measure/latency_run.hpp"
 #include "measure/load.hpp"
 #include "measure/stream.hpp"
 #include "unit/common/sandbox.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/bandwidth_run.hpp"
+#include "bandwidth/run.hpp"
 #include "measure/plan.hpp"
 #include "topology/snapshot.hpp"
 #include "topology/source.hpp"

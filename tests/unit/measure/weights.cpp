@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/bandwidth_report.hpp"
+#include "bandwidth/report.hpp"
 #include "topology/snapshot.hpp"
 #include "unit/common/topology_fixture.hpp"
 

@@ -102,7 +102,7 @@ TEST(block_pool, blocks_of_all_sizes_keep_their_contents) {
       give_back(pools, b);
     }
     EXPECT_EQ(pools.usage().live_blocks, 0U);
-    EXPECT_EQ(pools.usage().mapped_bytes, region_bytes) << "one empty region is kept";
+    EXPECT_EQ(pools.usage().mapped_bytes, extent_bytes) << "one empty extent is kept";
     EXPECT_EQ(pools.usage().mapped_bytes, fake.mapped_bytes());
   }
 }
@@ -135,17 +135,17 @@ TEST(block_pool, a_unit_serves_one_class_and_then_another) {
   set_of pools(fake, on_node_1());
   std::vector<block> blocks;
   for (std::size_t i = 0; i < 31 * unit_bytes / 4096; ++i) blocks.push_back(take(pools, 4096, 4096, 7));
-  EXPECT_EQ(pools.usage().mapped_bytes, region_bytes);
+  EXPECT_EQ(pools.usage().mapped_bytes, extent_bytes);
   for (const block& b : blocks) give_back(pools, b);
   for (int i = 0; i < 2; ++i) blocks[static_cast<std::size_t>(i)] = take(pools, run_bytes_max, unit_bytes, 9);
-  EXPECT_EQ(pools.usage().mapped_bytes, region_bytes) << "two runs of 15 units, and the head's unit";
+  EXPECT_EQ(pools.usage().mapped_bytes, extent_bytes) << "two runs of 15 units, and the head's unit";
   EXPECT_EQ(pools.usage().live_blocks, 2U);
   for (int i = 0; i < 2; ++i) give_back(pools, blocks[static_cast<std::size_t>(i)]);
 }
 
 TEST(block_pool, is_bounded) {
   fake_memory fake(32);
-  set_of pools(fake, on_node_1(), {.bytes_max = 2 * region_bytes});
+  set_of pools(fake, on_node_1(), {.bytes_max = 2 * extent_bytes});
   std::vector<block> blocks;
   for (int i = 0; i < 4; ++i) blocks.push_back(take(pools, run_bytes_max, 8, 1));
   EXPECT_THROW(static_cast<void>(pools.allocate(run_bytes_max, 8)), std::bad_alloc);
@@ -155,7 +155,7 @@ TEST(block_pool, is_bounded) {
   EXPECT_NO_THROW(give_back(pools, take(pools, 16, 8, 1))) << "a unit is left";
   give_back(pools, blocks.back());
   blocks.back() = take(pools, run_bytes_max, 8, 1);
-  EXPECT_EQ(pools.usage().mapped_bytes_most, 2 * region_bytes);
+  EXPECT_EQ(pools.usage().mapped_bytes_most, 2 * extent_bytes);
   for (const block& b : blocks) give_back(pools, b);
 }
 
@@ -185,7 +185,7 @@ TEST(block_pool, deals_pages_over_nodes_and_keeps_huge_pages_out) {
   const block b = take(pools, 10, 8, 1);
   EXPECT_EQ(fake.state_of(b.data).mode, platform::policy_mode::interleave);
   EXPECT_EQ(fake.policy_of(b.data), (ints{0, 1, 2, 3}));
-  EXPECT_EQ(fake.advised_not_huge, region_bytes);
+  EXPECT_EQ(fake.advised_not_huge, extent_bytes);
   give_back(pools, b);
 }
 
@@ -194,7 +194,7 @@ TEST(block_pool, asks_for_huge_pages_on_request) {
   fake.advise_errno = EINVAL;  // a kernel without them
   set_of pools(fake, on_node_1(), {.pages = page_kind::huge});
   const block small = take(pools, 10, 8, 1);
-  EXPECT_EQ(fake.advised_huge, region_bytes);
+  EXPECT_EQ(fake.advised_huge, extent_bytes);
   const block large = take(pools, (std::size_t{1} << 20) + 1, 8, 1);
   EXPECT_EQ(fake.advised_huge % fake_memory::huge, fake_memory::page) << "and the page of the head";
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data) % fake_memory::huge, 0U);
@@ -234,14 +234,14 @@ TEST(refused_memory, spills_and_says_so) {
     fake.bind_errno = bind;
     set_of pools(fake, on_node_1());
     give_back(pools, take(pools, 10, 8, 1));
-    EXPECT_EQ(pools.usage().unplaced_bytes, region_bytes);
+    EXPECT_EQ(pools.usage().unplaced_bytes, extent_bytes);
     EXPECT_EQ(pools.usage().error_number, mbind);
   }
   fake_memory fake(8);
   fake.mbind_errno = EPERM;
   set_of tier(fake, {{node_id{1}, std::nullopt}});
   give_back(tier, take(tier, 10, 8, 1));
-  EXPECT_EQ(tier.usage().unplaced_bytes, region_bytes) << "a tier has no threads that could touch";
+  EXPECT_EQ(tier.usage().unplaced_bytes, extent_bytes) << "a tier has no threads that could touch";
 }
 
 TEST(refused_memory, fails_if_the_caller_chose_so) {
@@ -259,16 +259,16 @@ TEST(refused_memory, fails_if_the_caller_chose_so) {
 }
 
 TEST(refused_memory, a_full_node_is_bad_alloc_or_another_node) {
-  const std::size_t pages_of_region = region_bytes / fake_memory::page;
+  const std::size_t pages_of_extent = extent_bytes / fake_memory::page;
   fake_memory fake(16);
-  fake.pages_of_node_1 = pages_of_region + 100;
+  fake.pages_of_node_1 = pages_of_extent + 100;
   set_of strict(fake, on_node_1(), {.when_full = on_full::fail});
   const block first = take(strict, run_bytes_max, 8, 1);
   const block second = take(strict, run_bytes_max, 8, 1);
   EXPECT_EQ(fake.state_of(second.data).node, 1) << "populated and seen";
   EXPECT_THROW(static_cast<void>(strict.allocate(run_bytes_max, 8)), std::bad_alloc);
   EXPECT_EQ(strict.usage().error_number, ENOMEM);
-  EXPECT_EQ(fake.mapped_bytes(), region_bytes);
+  EXPECT_EQ(fake.mapped_bytes(), extent_bytes);
   set_of lenient(fake, on_node_1());
   const block third = take(lenient, run_bytes_max, 8, 1);
   give_back(strict, first);
@@ -314,7 +314,7 @@ TEST(refused_memory, each_region_is_asked_for_by_itself) {
 TEST(refused_memory, one_page_elsewhere_shows_in_the_listing) {
   fake_memory fake(16);
   fake.mbind_errno = fake.move_errno = EPERM;
-  fake.free_on_1 = region_bytes / fake_memory::page - 1;  // the last page comes from elsewhere
+  fake.free_on_1 = extent_bytes / fake_memory::page - 1;  // the last page comes from elsewhere
   set_of strict(fake, on_node_1(), {.when_full = on_full::fail});
   EXPECT_THROW(static_cast<void>(strict.allocate(10, 8)), std::bad_alloc);
   EXPECT_EQ(fake.mapped_bytes(), 0U);
@@ -372,7 +372,7 @@ TEST(block_pool, blocks_freed_by_other_threads_come_back) {
     for (std::thread& t : takers) t.join();
     EXPECT_EQ(pools.usage().live_blocks, 0U);
   }
-  EXPECT_EQ(pools.usage().mapped_bytes, region_bytes);
+  EXPECT_EQ(pools.usage().mapped_bytes, extent_bytes);
 }
 
 }  // namespace

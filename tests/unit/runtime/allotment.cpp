@@ -26,6 +26,7 @@
 namespace {
 
 namespace sync = homing::sync;
+using homing::domain_index;
 using homing::scheduler::arena_access;
 using homing::testing::await;
 using homing::testing::busy_arena;
@@ -409,7 +410,7 @@ class slow_to_leave final : public tbb::task_scheduler_observer {
 
 /// The only worker is on its way out of an arena whose end it brings about, and has been allotted to one whose work is
 /// done by then, while a third begins to want it.
-TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
+TEST(allotment, an_arena_listed_while_another_ends_gets_its_worker) {
   in_own_process(two_by_four, [] {
     const auto limit = threads(2);
     for (int round = 0; round < 20; ++round) {
@@ -433,7 +434,7 @@ TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
       wants.enqueue([&] { ran.store(true, sync::release); });
       ends.reset();
       observer->may_leave.store(true, sync::release);
-      await("the task of an arena that was announced meanwhile", [&] { return ran.load(sync::acquire); });
+      await("the task of an arena that was listed meanwhile", [&] { return ran.load(sync::acquire); });
       observer.reset();
     }
   });
@@ -445,13 +446,13 @@ TEST(allotment, an_arena_announced_while_another_ends_gets_its_worker) {
 class noting_task final : public tbb::detail::d1::task {
  public:
   tbb::detail::d1::task* execute(tbb::detail::d1::execution_data&) override {
-    domain = homing::scheduler::this_thread().domain;
+    domain.emplace(homing::scheduler::this_thread().domain);
     done.store(true, sync::release);
     return nullptr;
   }
   tbb::detail::d1::task* cancel(tbb::detail::d1::execution_data& ed) override { return execute(ed); }
 
-  unsigned domain = ~0U;
+  std::optional<domain_index> domain;
   sync::atomic<bool> done{false};
 };
 
@@ -473,11 +474,11 @@ TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
       noting_task task;
       homing::scheduler::task_access::set_context(task, &inside.default_context());
       homing::scheduler::task_access::set_isolation(task, homing::scheduler::no_isolation);
-      homing::scheduler::task_access::set_address(
-          task, {homing::scheduler::no_slot, homing::scheduler::no_slot, static_cast<std::uint16_t>(round % 4)});
-      inside.enqueue(task, round % 4);
+      const domain_index home{round % 4};
+      homing::scheduler::task_access::set_address(task, {.home = home});
+      inside.enqueue(task, home);
       await("the enqueued task", [&] { return task.done.load(sync::acquire); });
-      at_home += task.domain == round % 4 ? 1U : 0U;
+      at_home += task.domain == home ? 1U : 0U;
     }
     EXPECT_EQ(at_home, rounds);
   });

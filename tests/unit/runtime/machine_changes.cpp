@@ -22,6 +22,7 @@ namespace {
 
 namespace platform = homing::platform;
 namespace sync = homing::sync;
+using homing::domain_index;
 using homing::scheduler::arena_access;
 using homing::scheduler::resource_manager;
 using homing::testing::await;
@@ -211,11 +212,11 @@ TEST(domains_change, a_task_addressed_to_a_domain_that_has_gone_is_run) {
       for (counted_task* t : {&before, &after}) {
         homing::scheduler::task_access::set_context(*t, &context);
         homing::scheduler::task_access::set_isolation(*t, homing::scheduler::no_isolation);
-        homing::scheduler::task_access::set_address(*t, {homing::scheduler::no_slot, homing::scheduler::no_slot, 0});
+        homing::scheduler::task_access::set_address(*t, {});
       }
-      inside.enqueue(before, gone);
+      inside.enqueue(before, domain_index{gone});
       resource_manager::current().machine_is_now(without(gone), 6);
-      inside.enqueue(after, gone);
+      inside.enqueue(after, domain_index{gone});
       await("tasks of a domain that has gone",
             [&] { return before.done.load(sync::acquire) && after.done.load(sync::acquire); });
       resource_manager::current().machine_is_now(without(none), 8);

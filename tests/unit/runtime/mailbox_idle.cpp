@@ -15,6 +15,7 @@
 namespace {
 
 namespace sync = homing::sync;
+using homing::domain_index;
 using homing::scheduler::arena_access;
 using homing::testing::await;
 using homing::testing::environment;
@@ -80,7 +81,8 @@ class contended {
 
       contender.enqueue([&] { hold(contenders_); });
       homing::scheduler::arena& inside = *arena_access::arena_of(arena);
-      await("the loss of domain 1's worker", [&] { return inside.domain(1).allotted.load(sync::relaxed) == 0; });
+      await("the loss of domain 1's worker",
+            [&] { return inside.domain(domain_index{1}).allotted.load(sync::relaxed) == 0; });
       holds_[1].end();
       await("the contender's worker", [&] { return contenders_.held(); });
       holds_[0].end();

@@ -28,17 +28,17 @@ using tbb::filter_mode;
 
 struct alignas(8) stand_in {};
 
-TEST(input_offers, the_first_needs_a_call_and_who_offered_may_take_it) {
+TEST(input_offers, the_first_needs_a_helper_and_who_offered_may_take_it) {
   input_offer offer;
   const stand_in mine;
   EXPECT_FALSE(offer.take(&mine)) << "nothing is offered";
   EXPECT_TRUE(offer.offer(&mine));
   EXPECT_TRUE(offer.take(&mine));
   EXPECT_FALSE(offer.take(&mine)) << "it has been taken";
-  EXPECT_FALSE(offer.offer(&mine)) << "the call is still out";
-  EXPECT_TRUE(offer.answer_call());
-  EXPECT_FALSE(offer.answer_call());
-  EXPECT_TRUE(offer.offer(&mine)) << "the call has been answered";
+  EXPECT_FALSE(offer.offer(&mine)) << "the helper is still out";
+  EXPECT_TRUE(offer.take_by_helper());
+  EXPECT_FALSE(offer.take_by_helper());
+  EXPECT_TRUE(offer.offer(&mine)) << "the helper has run";
 }
 
 TEST(input_offers, another_thread_takes_it_while_items_are_long_or_unknown) {
@@ -48,7 +48,7 @@ TEST(input_offers, another_thread_takes_it_while_items_are_long_or_unknown) {
   const auto taken_by_other = [&] {
     offer.offer(&mine);
     const bool taken = offer.take(&other);
-    offer.answer_call();
+    offer.take_by_helper();
     return taken;
   };
   EXPECT_TRUE(taken_by_other());
@@ -61,25 +61,26 @@ TEST(input_offers, another_thread_takes_it_while_items_are_long_or_unknown) {
 TEST(input_offers, each_input_goes_to_one_thread_and_none_is_lost) {
   constexpr int inputs = 100'000;
   input_offer offer;
-  sync::atomic<int> calls{0};
+  sync::atomic<int> helpers{0};
   sync::atomic<bool> ended{false};
   int fetched = 0;  // plain: whoever has the input has it alone
   const auto fetch = [&](const stand_in& me) {
     if (++fetched == inputs) {
       ended.store(true, sync::release);
     } else if (offer.offer(&me)) {
-      calls.fetch_add(1, sync::acq_rel);
+      helpers.fetch_add(1, sync::acq_rel);
     }
   };
-  const auto answer = [&](const stand_in& me) {
-    int seen = calls.load(sync::acquire);
+  const auto help = [&](const stand_in& me) {
+    int seen = helpers.load(sync::acquire);
     if (seen == 0) {
       std::this_thread::yield();
-    } else if (calls.compare_exchange_strong(seen, seen - 1, sync::acq_rel, sync::acquire) && offer.answer_call()) {
+    } else if (helpers.compare_exchange_strong(seen, seen - 1, sync::acq_rel, sync::acquire) &&
+               offer.take_by_helper()) {
       fetch(me);
     }
   };
-  if (const stand_in first; offer.offer(&first)) calls.fetch_add(1, sync::acq_rel);
+  if (const stand_in first; offer.offer(&first)) helpers.fetch_add(1, sync::acq_rel);
   constexpr int thread_count = 4;
   std::barrier start(thread_count);
   std::vector<std::thread> threads;
@@ -91,9 +92,9 @@ TEST(input_offers, each_input_goes_to_one_thread_and_none_is_lost) {
         if (offer.take(&me)) {
           fetch(me);
         } else {
-          answer(me);
+          help(me);
         }
-        EXPECT_LE(calls.load(sync::relaxed), 1) << "one call at most is out";
+        EXPECT_LE(helpers.load(sync::relaxed), 1) << "one helper at most is out";
       }
     });
   }
@@ -123,7 +124,7 @@ TEST(pipelines, a_stream_that_nobody_disturbs_is_one_task) {
           }) & tbb::make_filter<int, void>(filter_mode::serial_in_order, [&](int i) { EXPECT_EQ(i, arrived++); }));
       EXPECT_EQ(arrived, 1000);
       EXPECT_GE(tasks_run_here() - before, 1U);
-      EXPECT_LE(tasks_run_here() - before, 2U) << "the first, and the call that nobody needed";
+      EXPECT_LE(tasks_run_here() - before, 2U) << "the first, and the helper that nobody needed";
     }
   });
 }

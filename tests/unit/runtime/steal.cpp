@@ -28,7 +28,7 @@ using homing::scheduler::resource_manager;
 using homing::testing::await;
 using domains = std::vector<unsigned>;
 
-unsigned domain_here() { return homing::scheduler::this_thread().domain; }
+unsigned domain_here() { return to_index(homing::scheduler::this_thread().domain); }
 
 /// The domains of the victims, in the order in which a thief of domain `thief` came to them; of tasks that their own
 /// workers ran in the end, nothing.

@@ -26,7 +26,7 @@ using homing::testing::in_own_process;
 
 constexpr int rounds = 100;
 
-unsigned domain_here() { return homing::scheduler::this_thread().domain; }
+unsigned domain_here() { return to_index(homing::scheduler::this_thread().domain); }
 
 using part = std::function<void(tbb::task_arena&)>;
 
