@@ -211,6 +211,17 @@ void execution::futex_wake(const void* address, std::uint32_t count) {
   trace_.add({event::kind::futex_wake, order::relaxed, current_, 0, woken, 0, 0, self().at});
 }
 
+void execution::set_time(std::int64_t now_ns) {
+  point();
+  now_ns_ = now_ns;
+}
+
+std::int64_t execution::time() {
+  point();
+  self().knows.history = mix(self().knows.history, static_cast<std::uint64_t>(now_ns_));
+  return now_ns_;
+}
+
 execution::held_mutex& execution::mutex_at(const void* address) {
   const auto known =
       std::find_if(mutexes_.begin(), mutexes_.end(), [&](const held_mutex& m) { return m.address == address; });
