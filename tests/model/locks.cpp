@@ -41,6 +41,17 @@ const scenario again("mutex: two threads, twice each", {.sample_preemptions = 2}
   require(counted == 4, "each section counted");
 });
 
+const scenario is_free("spin lock: a look whether it is held", {}, [] {
+  sync::spin_lock lock;
+  sync::plain<int> word = 0;
+  lock.lock();
+  threads({[&] {
+             word = 1;
+             lock.unlock();
+           },
+           [&] { require(lock.is_held() || word == 1, "what its last holder wrote"); }});
+});
+
 /// [A6] As the resource manager uses it: a wish, then a try; an unlock, then a look at the wish.
 const scenario wishes("mutex: a wish is left to the holder", {}, [] {
   sync::mutex lock;

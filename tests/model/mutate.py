@@ -211,7 +211,7 @@ class Builder:
         first = next(i for i, w in enumerate(words) if w == f"-I{ROOT / 'src'}")
         words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}"]
         words += ["-g0", "-O1", "-include", str(HERE / "engine/mutant.hpp")]
-        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, "-Wl,--wrap=mmap", "-o", str(program)]):
+        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, "-Wl,--wrap=mmap,--wrap=mprotect,--wrap=munmap", "-o", str(program)]):
             done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
             if done.returncode != 0:
                 return next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])

@@ -6,12 +6,8 @@
 /// execution is over when everybody has ended or sleeps: then nothing may be left.
 #include <pthread.h>
 
+#include "arena_in_small.hpp"
 #include "engine/model.hpp"
-#include "runtime/arena/arena.cpp"
-#include "runtime/arena/arena_memory.cpp"
-#include "runtime/arena/arena_queues.cpp"
-#include "runtime/arena/searchers.cpp"
-#include "runtime/arena/sleepers.cpp"
 #include "runtime/workers/allotment.cpp"
 #include "runtime/workers/demand.cpp"
 #include "runtime/workers/lease_book.cpp"
@@ -53,35 +49,17 @@ struct house {
 };
 
 house* here = nullptr;
-unsigned domains = 1;
-const topology::machine one_domain(1, 2);
-const topology::machine two_domains(2, 1);
 
 }  // namespace
 
 // ---- what the manager asks of others
 
 namespace homing::platform {
-void invariant_broken(const char* promise) noexcept { running->fail(std::string("an invariant: ") + promise); }
 void warn(const char* /*format*/, ...) noexcept {}
 }  // namespace homing::platform
 
-namespace homing::memory {
-constexpr std::align_val_t line{sync::cache_line_bytes};
-void* cache_aligned_allocate(std::size_t bytes) { return ::operator new(bytes, line); }
-void cache_aligned_deallocate(void* memory) noexcept { ::operator delete(memory, line); }
-}  // namespace homing::memory
-
-namespace tbb::detail::r1 {
-void __TBB_EXPORTED_FUNC initialize(d1::task_group_context& /*context*/) {}
-void __TBB_EXPORTED_FUNC destroy(d1::task_group_context& /*context*/) {}
-}  // namespace tbb::detail::r1
-
 namespace homing::scheduler {
 
-scheduler_settings read_settings() {
-  return {domains == 1 ? one_domain : two_domains, domains};
-}
 std::size_t max_allowed_parallelism() noexcept { return here->parallelism.load(sync::relaxed); }
 std::size_t thread_stack_size() noexcept { return 0; }
 void set_default_parallelism(unsigned /*threads*/) noexcept {}
@@ -99,12 +77,6 @@ thread_state& make_this_thread(thread_kind /*kind*/, std::uint16_t domain) {
 }
 
 namespace {
-
-void stay_in(thread_state& t, arena& a, slot_id number) {
-  t.in = &a;
-  t.slot = &a.slot(number);
-  t.slot_number = number;
-}
 
 bool run_one(arena& a) {
   if (!a.spawned.take() && !a.unaddressed.take()) {
@@ -214,35 +186,12 @@ struct world {
 void sleep_until_called_0() { here->beds[0].lie(); }
 void sleep_until_called_1() { here->beds[1].lie(); }
 
-/// An application thread's stay.
-struct visit {
-  thread_state me;
-  arena& in;
-
-  explicit visit(arena& a) : in(a) {
-    const slot_id number = a.occupy_slot(me, thread_kind::application);
-    require(number != no_slot, "there is room");
-    stay_in(me, a, number);
-  }
-  void push() {
-    in.spawned.push();
-    in.new_work(no_isolation, 0, *me.slot);
-  }
-  void leave() { in.release_slot(me.slot_number); }
-};
-
 /// Pushes a task inside, leaves it to others, and goes for good.
 void push_and_go(arena& a) {
   visit v(a);
   v.push();
   v.leave();
   a.drop_reference();
-}
-
-/// As users' tasks: only its place in a queue is of interest here.
-task& any_task() {
-  alignas(64) static std::byte bytes[sizeof(task)];
-  return reinterpret_cast<task&>(bytes);
 }
 
 settings bounds(unsigned preemptions, unsigned stale, bool in_sample = true) {

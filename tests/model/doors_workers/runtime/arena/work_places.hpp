@@ -1,5 +1,5 @@
-/// An arena's work in a model: so many tasks that were spawned, so many that were enqueued, and nothing else. Deques,
-/// queues and mailboxes have models of their own. Slots and searchers are the production's.
+/// An arena's work in a model: so many tasks that were spawned, so many that were enqueued, and stacks that may go on.
+/// Deques, queues and mailboxes have models of their own. Slots and searchers are the production's.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include "runtime/arena/searcher_counts.hpp"
 #include "runtime/arena/slot_hold.hpp"
 #include "runtime/settings/steal_policy.hpp"
+#include "runtime/task/resume_queue.hpp"
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
 #include "runtime/thread/thread_state.hpp"
@@ -39,6 +40,7 @@ struct arena_slot {
   slot_hold hold;
   sync::atomic<std::uint16_t> domain{0};
   std::uint16_t home = 0;
+  dispatcher* base = nullptr;
   sync::atomic<bool> absent{false};
   search_flag searching;
   sync::atomic<std::int64_t> search_began_ns{0};
@@ -52,8 +54,6 @@ struct arena_domain {
   work_pile enqueued;
   work_pile detached;
 };
-
-class left_stack;
 
 class work_places {
  public:
@@ -102,13 +102,15 @@ class work_places {
   static constexpr unsigned anybody = ~0U;
   static constexpr unsigned no_home = ~0U;
   [[nodiscard]] bool has_work(const search_scope& scope, unsigned /*by_domain*/) const noexcept {
-    return !spawned.empty() || (scope.takes_enqueued && !unaddressed.empty());
+    return !resumed.empty() || has_task(scope, anybody);
   }
   [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) const noexcept {
     return has_work(search_scope{.isolation = isolation}, by_domain);
   }
-  [[nodiscard]] bool has_task(const search_scope& scope, unsigned by_domain) const noexcept {
-    return has_work(scope, by_domain);
+  [[nodiscard]] bool has_task(const search_scope& scope, unsigned /*by_domain*/) const noexcept {
+    return (scope.fits(no_isolation) && scope.may_steal && !spawned.empty()) ||
+           (scope.fits(tag_of_isolated) && scope.may_steal && !isolated.empty()) ||
+           (scope.takes_enqueued && scope.isolation == no_isolation && !unaddressed.empty());
   }
   [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty(); }
@@ -126,15 +128,14 @@ class work_places {
   static void ask_for_forks() noexcept {}
   [[nodiscard]] static bool has_lanes() noexcept { return false; }
 
+  static constexpr isolation_tag tag_of_isolated = 1;
   work_pile spawned;      ///< in some deque
+  work_pile isolated;     ///< the same, in an isolated region
   work_pile unaddressed;  ///< enqueued
   work_pile delegated;
   work_pile critical;
   work_pile overflowed;
-  struct {
-    [[nodiscard]] static bool empty() noexcept { return true; }
-    static void push(left_stack& /*stack*/) noexcept {}
-  } resumed;
+  resume_queue resumed;
   searcher_counts searching;
 
  private:

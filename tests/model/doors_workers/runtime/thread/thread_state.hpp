@@ -16,16 +16,31 @@ namespace homing::scheduler {
 
 class arena;
 struct arena_slot;
+struct dispatcher;
+struct suspend_point;
+struct thread_state;
+
+struct after_switch_action {
+  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  kind what = kind::nothing;
+  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
+  void* argument = nullptr;
+  suspend_point* left = nullptr;
+  search_scope scope{};
+};
 
 enum class thread_kind : std::uint8_t { application, worker };
 
 struct thread_state {
+  dispatcher* running = nullptr;
   arena* in = nullptr;
   arena_slot* slot = nullptr;
   slot_id slot_number = no_slot;
   std::uint16_t domain = 0;
   slot_id last_slot = no_slot;
   const arena* last_arena = nullptr;
+  bool is_absent = false;
+  after_switch_action after_switch;
   sync::parker parker;
   observe::counters counters;
 
