@@ -53,10 +53,25 @@ MODELS = {
     "src/runtime/workers/demand.cpp": "workers",
     "src/runtime/workers/resource_manager.cpp": "workers",
     "src/runtime/workers/worker.cpp": "workers",
+    "src/runtime/task/exception_word.hpp": "exceptions",
+    "src/sync/asymmetric_fence.hpp": "fences",
+    "src/sync/asymmetric_fence.cpp": "fences",
+    "src/runtime/arena/searchers.hpp": "waits",
+    "src/runtime/arena/searchers.cpp": "waits",
+    "src/runtime/arena/sleepers.cpp": "waits",
+    "src/runtime/search/waiters.hpp": "waits",
+    "src/runtime/thread/wait_table.hpp": "waits",
+    "src/runtime/task/left_stack.hpp": "suspend",
+    "src/runtime/stack/stack_switching.cpp": "suspend",
+    "src/runtime/stack/suspend_point.cpp": "suspend",
     "src/runtime/pipeline/input_offer.hpp": "pipeline_offer",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
 }
+
+# As CMakeLists.txt has them.
+WRAPPED = ["-Wl,--wrap=mmap,--wrap=mprotect,--wrap=munmap"]
+WRAPPED_TOO = {"fences": ["-Wl,--wrap=syscall"]}
 
 OPERATION = re.compile(r"(?:\.(load|store|exchange|compare_exchange_strong|compare_exchange_weak|fetch_\w+)"
                        r"|\b(spin_wait_until_eq))\(")
@@ -211,7 +226,7 @@ class Builder:
         first = next(i for i, w in enumerate(words) if w == f"-I{ROOT / 'src'}")
         words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}"]
         words += ["-g0", "-O1", "-include", str(HERE / "engine/mutant.hpp")]
-        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, "-Wl,--wrap=mmap,--wrap=mprotect,--wrap=munmap", "-o", str(program)]):
+        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, *WRAPPED, *WRAPPED_TOO.get(model, []), "-o", str(program)]):
             done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
             if done.returncode != 0:
                 return next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])

@@ -91,6 +91,8 @@ class execution {
   void fence(order o, const std::source_location& at);
   void light_fence(const std::source_location& at);
   void heavy_fence(const std::source_location& at);
+  /// What membarrier does: all threads pass a full fence between two of their operations.
+  void interrupt_all(const std::source_location& at);
   void pause();
   void futex_wait(identity& who, const void* address, std::uint64_t initial, std::uint32_t expected, bool timed);
   void futex_wake(const void* address, std::uint32_t count);
@@ -204,6 +206,9 @@ class execution {
   list<held_mutex> mutexes_;
   list<std::int64_t> outcome_;
 };
+
+/// Of the scenario that is running: settings::relies_on_x86.
+inline bool exchange_is_fence = false;
 
 /// The execution that is running, or null.
 extern execution* running;

@@ -76,6 +76,7 @@ bool explore(const scenario& s, const options& o) {
   const auto begun = std::chrono::steady_clock::now();
   choices decide;
   states seen;
+  exchange_is_fence = s.how.relies_on_x86;
   const limits bounds = bounds_of(s.how, o);
   execution run(decide, seen, bounds);
   std::uint64_t executions = 0;

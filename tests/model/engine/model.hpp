@@ -31,6 +31,7 @@ struct settings {
   unsigned spurious = 1;
   unsigned steps = 2'000;
   bool in_sample = true;
+  bool relies_on_x86 = false;  ///< a read-modify-write is taken for a fence: full_fence_after_exchange() is none
   std::set<outcome> outcomes;  ///< exactly these, unless empty
   std::string fault;           ///< the model is wrong on purpose, and this is part of what must be said of it
 };
