@@ -215,7 +215,7 @@ const scenario tags("deque: tags", {}, [] {
 });
 
 /// [D10] with S1 and S2 of sleep.md: a push is seen by the sleeper's last look, or somebody is called for it, or taken.
-template <bool Isolated>
+template <bool Isolated, bool Tells = true>
 void sleeper() {
   work_deque deque;
   sync::atomic<int> asleep = 0;
@@ -234,7 +234,11 @@ void sleeper() {
              look_for_sleepers(called);
            },
            [&] {
-             const auto uncovered = [&] { look_for_sleepers(called_by_thief); };
+             const auto uncovered = [&] {
+               if (Tells) {
+                 look_for_sleepers(called_by_thief);
+               }
+             };
              taken = (Isolated ? deque.steal([](std::uint64_t tag) { return tag == 0; }, uncovered)
                                : deque.steal(all, uncovered))
                          .item == 16;
@@ -249,5 +253,9 @@ void sleeper() {
 }
 const scenario sleeper_beside_thief("deque: a sleeper beside an isolated thief", {.sample_preemptions = 1},
                                     sleeper<true>);
+
+/// A thief told nobody of the entries that it had hidden.
+const scenario hidden("deque, as it was: an entry that an isolated thief hides from a sleeper",
+                      {.preemptions = 2, .fault = "no entry is there that a sleeper has missed"}, sleeper<true, false>);
 
 }  // namespace

@@ -1,5 +1,7 @@
 /// The other locks: sections exclude each other, a sleeper is woken, and a failed try leaves its wish to the holder.
 /// Method: every execution of two or three threads; docs/protocols/arena.md [A6].
+#include <mutex>
+
 #include "engine/model.hpp"
 #include "sync/mutex.hpp"
 #include "sync/spin_lock.hpp"
@@ -41,9 +43,21 @@ const scenario again("mutex: two threads, twice each", {.sample_preemptions = 2}
   require(counted == 4, "each section counted");
 });
 
+const scenario is_free("spin lock: a look whether it is held", {}, [] {
+  sync::spin_lock lock;
+  sync::plain<int> word = 0;
+  lock.lock();
+  threads({[&] {
+             word = 1;
+             lock.unlock();
+           },
+           [&] { require(lock.is_held() || word == 1, "what its last holder wrote"); }});
+});
+
 /// [A6] As the resource manager uses it: a wish, then a try; an unlock, then a look at the wish.
-const scenario wishes("mutex: a wish is left to the holder", {}, [] {
-  sync::mutex lock;
+template <typename Lock>
+void leave_wish() {
+  Lock lock;
   sync::atomic<bool> wish = false;
   sync::plain<int> served = 0;
   const auto serve = [&] {
@@ -63,6 +77,11 @@ const scenario wishes("mutex: a wish is left to the holder", {}, [] {
              serve();
            }});
   require(served >= 1 && !wish.load(sync::relaxed), "somebody has served the wish");
-});
+}
+const scenario wishes("mutex: a wish is left to the holder", {}, leave_wish<sync::mutex>);
+
+/// The manager's lock was a std::mutex, of which a failed try says nothing.
+const scenario lost_wish("mutex, as it was: a failed try of std::mutex", {.fault = "somebody has served the wish"},
+                         leave_wish<std::mutex>);
 
 }  // namespace

@@ -2,8 +2,9 @@
 """Mutation: does a model fail when one memory order is weaker, or one fence is gone?
 
 Each order of an atomic operation in the modelled files is weakened by one step, and each fence is left out, one at a
-time. The changed file stands in a folder of its own before src/ in the include path; the model is compiled with it,
-linked with the build's checker, and run until the first failure. The tree is never changed.
+time. The changed files stand in a folder of their own before src/ in the include path, each with all of its mutants,
+of which a run chooses one. A model is compiled with them once, linked with the build's checker, and run for each until
+the first failure: to the sample's bounds, then to the full ones. The tree is never changed.
 
     tests/model/mutate.py --build build/release            all files
     tests/model/mutate.py --build build/release --only mailbox --json mailbox.json
@@ -18,7 +19,9 @@ import dataclasses
 import json
 import os
 import re
+import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,9 +48,30 @@ MODELS = {
     "include/homing/detail/fork_lane.hpp": "fork_lane",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/runtime/arena/slot_hold.hpp": "slots",
+    "src/runtime/arena/arena.cpp": "workers",
+    "src/runtime/arena/arena_queues.cpp": "workers",
+    "src/runtime/workers/demand.cpp": "workers",
+    "src/runtime/workers/resource_manager.cpp": "workers",
+    "src/runtime/workers/worker.cpp": "workers",
+    "src/runtime/task/exception_word.hpp": "exceptions",
+    "src/sync/asymmetric_fence.hpp": "fences",
+    "src/sync/asymmetric_fence.cpp": "fences",
+    "src/runtime/arena/searchers.hpp": "waits",
+    "src/runtime/arena/searchers.cpp": "waits",
+    "src/runtime/arena/sleepers.cpp": "waits",
+    "src/runtime/search/waiters.hpp": "waits",
+    "src/runtime/thread/wait_table.hpp": "waits",
+    "src/runtime/task/left_stack.hpp": "suspend",
+    "src/runtime/stack/stack_switching.cpp": "suspend",
+    "src/runtime/stack/suspend_point.cpp": "suspend",
+    "src/runtime/pipeline/input_offer.hpp": "pipeline_offer",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
 }
+
+# As CMakeLists.txt has them.
+WRAPPED = ["-Wl,--wrap=mmap,--wrap=mprotect,--wrap=munmap"]
+WRAPPED_TOO = {"fences": ["-Wl,--wrap=syscall"]}
 
 OPERATION = re.compile(r"(?:\.(load|store|exchange|compare_exchange_strong|compare_exchange_weak|fetch_\w+)"
                        r"|\b(spin_wait_until_eq))\(")
@@ -139,42 +163,61 @@ def is_failure(code: str, start: int, end: int) -> bool:
     return [e for _, e in arguments(code, start)].index(end) == 3
 
 
-class Builder:
-    """Compiles and links a model as the build does, with one file changed."""
+def mutated(file: str, mutants: list[tuple[int, Mutant]]) -> str:
+    """The file with all of its mutants in it: each by its number, chosen when the program runs."""
+    text = (ROOT / file).read_text()
+    by_place = collections.defaultdict(list)
+    for number, m in mutants:
+        by_place[m.begin, m.end].append((number, m))
+    for (begin, end), alternatives in sorted(by_place.items(), reverse=True):
+        instead = text[begin:end]
+        for number, m in alternatives:
+            if m.text == ";":  # a fence
+                instead = f"if (::homing::model::is_kept({number})) {{ {instead} }}"
+            else:
+                instead = f"::homing::model::or_weaker({number}, {instead}, {m.text})"
+        text = text[:begin] + instead + text[end:]
+    return text
 
-    def __init__(self, build: Path, sample: bool, seconds: int):
-        self.build, self.sample, self.seconds = build, sample, seconds
+
+class Builder:
+    """Compiles and links a model as the build does, with all mutants of its files in it; runs it with one at a time."""
+
+    def __init__(self, build: Path, sample: bool, seconds: int, folder: Path):
+        self.build, self.sample, self.seconds, self.folder = build, sample, seconds, folder
         self.commands = {Path(c["file"]).stem: c for c in json.loads((build / "compile_commands.json").read_text())
                          if Path(c["file"]).parent == HERE}
         self.engine = sorted(str(p) for p in (build / "tests/model/CMakeFiles/model_engine.dir").rglob("*.o"))
         if not self.engine:
             sys.exit(f"{build}: no checker in it; build a model first: ninja -C {build} model_litmus")
 
-    def check(self, models: set[str]) -> None:
-        """A model that fails anyway would find every mutant."""
-        for model in sorted(models):
-            program = self.build / "tests/model" / model
-            if not program.exists():
-                sys.exit(f"{program}: not built; ninja -C {self.build} model_{model}")
-            if subprocess.run([str(program), "--stop", "--sample"], capture_output=True).returncode != 0:
-                sys.exit(f"{program} --sample: fails without any mutant; mend that first")
+    def make(self, model: str, mutants: list[tuple[int, Mutant]]) -> str:
+        """The model's program; a model that fails without any mutant would find every mutant, and ends this."""
+        folder = self.folder / model
+        for file in {m.file for _, m in mutants}:
+            changed = folder / file
+            changed.parent.mkdir(parents=True, exist_ok=True)
+            changed.write_text(mutated(file, [(n, m) for n, m in mutants if m.file == file]))
+        program = folder / "model"
+        if problem := self.compile(model, folder, program):
+            sys.exit(f"{model}: with mutants in it, it does not compile: {problem}")
+        if subprocess.run([str(program), "--stop", "--sample"], capture_output=True).returncode != 0:
+            sys.exit(f"{model} --sample: fails without any mutant; mend that first")
+        return str(program)
 
-    def outcome(self, mutant: Mutant) -> str:
-        model = MODELS[mutant.file]
-        with tempfile.TemporaryDirectory(prefix="homing-mutant-") as folder:
-            changed = Path(folder) / mutant.file
-            changed.parent.mkdir(parents=True)
-            text = (ROOT / mutant.file).read_text()
-            changed.write_text(text[:mutant.begin] + mutant.text + text[mutant.end:])
-            program = Path(folder) / "model"
-            if problem := self.compile(model, Path(folder), program):
-                return f"does not compile: {problem}"
-            command = [str(program), "--stop"] + (["--sample"] if self.sample else [])
-            try:
-                ran = subprocess.run(command, capture_output=True, text=True, timeout=self.seconds)
-            except subprocess.TimeoutExpired:
+    def outcome(self, program: str, number: int) -> str:
+        """The sample first: it finds most, and soon."""
+        for bounds in [["--sample"]] if self.sample else [["--sample"], []]:
+            ran = subprocess.run([program, "--stop", "--mutant", str(number), *bounds], capture_output=True, text=True,
+                                 preexec_fn=self.limit)
+            if -ran.returncode in (signal.SIGXCPU, signal.SIGKILL):
                 return "survived (out of time)"
-            return {0: "survived", 1: "found"}.get(ran.returncode, f"ended by itself ({ran.returncode})")
+            if ran.returncode != 0:
+                return "found" if ran.returncode == 1 else f"ended by itself ({ran.returncode})"
+        return "survived"
+
+    def limit(self) -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds))
 
     def compile(self, model: str, folder: Path, program: Path) -> str:
         entry = self.commands[model]
@@ -182,8 +225,8 @@ class Builder:
         words = words[:words.index("-o")] + ["-o", str(program.with_suffix(".o")), "-c", entry["file"]]
         first = next(i for i, w in enumerate(words) if w == f"-I{ROOT / 'src'}")
         words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}"]
-        words += ["-g0", "-O1"]
-        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, "-Wl,--wrap=mmap", "-o", str(program)]):
+        words += ["-g0", "-O1", "-include", str(HERE / "engine/mutant.hpp")]
+        for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, *WRAPPED, *WRAPPED_TOO.get(model, []), "-o", str(program)]):
             done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
             if done.returncode != 0:
                 return next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
@@ -194,8 +237,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="a build folder in which the models were built")
     parser.add_argument("--only", default="", help="mutants whose name (FILE:LINE WHAT) contains this")
-    parser.add_argument("--sample", action="store_true", help="the models' sample bounds")
-    parser.add_argument("--seconds", type=int, default=600, help="for one mutant's model; out of time counts as survived")
+    parser.add_argument("--sample", action="store_true", help="the models' sample bounds only")
+    parser.add_argument("--seconds", type=int, default=300,
+                        help="of one CPU, for one mutant's model; out of time counts as survived")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path, help="also write the outcomes here")
     parser.add_argument("--list", action="store_true", help="only say which mutants there are")
@@ -207,12 +251,19 @@ def main() -> int:
         print("\n".join(m.name for m in mutants))
         return 0
     reasons = tomllib.loads((HERE / "survivors.toml").read_text())["survivor"]
-    builder = Builder(options.build.resolve(), options.sample, options.seconds)
-    builder.check({MODELS[m.file] for m in mutants})
     known = {r["mutant"]: r["reason"] for r in reasons}
     rows, unexplained = [], 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, outcome in zip(mutants, pool.map(builder.outcome, mutants)):
+    with tempfile.TemporaryDirectory(prefix="homing-mutants-") as folder, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        builder = Builder(options.build.resolve(), options.sample, options.seconds, Path(folder))
+        numbered = list(enumerate(mutants, 1))
+        by_model = {model: [(n, m) for n, m in numbered if MODELS[m.file] == model] for model in
+                    dict.fromkeys(MODELS[m.file] for m in mutants)}
+        programs = {model: pool.submit(builder.make, model, its) for model, its in by_model.items()}
+        outcomes = [pool.submit(lambda n=n, m=m: builder.outcome(programs[MODELS[m.file]].result(), n))
+                    for n, m in numbered]
+        for mutant, running in zip(mutants, outcomes):
+            outcome = running.result()
             reason = known.get(mutant.key, "") if outcome.startswith("survived") else ""
             unexplained += outcome != "found" and not reason
             rows.append(dataclasses.asdict(mutant) | {"outcome": outcome, "reason": reason, "key": mutant.key})

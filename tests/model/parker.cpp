@@ -87,6 +87,34 @@ const scenario timed("parker: a sleep that ends by itself", {}, [] {
            }});
 });
 
+/// A token that is there before the sleep begins. `Park` is the parker's, or as it was once.
+template <typename Park>
+void timed_twice(Park&& park_for) {
+  parker p;
+  sync::atomic<int> word = 0;
+  threads({[&] {
+             bool told = false;
+             for (int i = 0; i < 2; ++i) {
+               told |= park_for(p);
+             }
+             require(told || word.load(acquire) == 0 || p.has_token(), "a token is told of, or is there still");
+           },
+           [&] {
+             p.unpark();
+             word.store(1, release);
+           }});
+}
+const scenario token_before("parker: a token before a sleep that ends by itself", {},
+                            [] { timed_twice([](parker& p) { return p.park_for(1); }); });
+
+/// As it was: a token that was there when the sleep began was taken, and not told of.
+bool park_for_and_forget(parker& p) {
+  const bool was_there = p.has_token();
+  return p.park_for(1) && !was_there;
+}
+const scenario token_lost("parker, as it was: a token before a sleep is lost",
+                          {.fault = "a token is told of, or is there still"}, [] { timed_twice(park_for_and_forget); });
+
 /// S1 and S2 around it: announced, the heavy fence, a last look, the park; pushed, the light fence, a look for
 /// sleepers.
 template <int Pushers>

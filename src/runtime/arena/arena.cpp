@@ -204,6 +204,8 @@ void arena::call_allotted_for_work_left(domain_index home) noexcept {
 }
 
 void arena::call_instead(domain_index home) noexcept {
+  // [S3] Who pushed meanwhile relied on the thread that does not come. A sleeper is called only for work that is seen.
+  sync::heavy_fence();
   if (thieves_stay() && searchers_.nobody_in(home)) {
     call_somebody({.home = home}, reach::home);
   }

@@ -91,4 +91,19 @@ class input_offer {
   least_time item_time_;
 };
 
+/// The rights to be under way. While none is left, input stands still.
+class input_tokens {
+ public:
+  explicit input_tokens(std::intptr_t count) noexcept : left_(count) {}
+
+  /// [PI3] By whoever has fetched an item, for that one: false if it was the last, and input stands still.
+  /// release, for give_back(): what the input filter has done goes from one input task to the next.
+  bool take() noexcept { return left_.fetch_sub(1, sync::release) > 1; }
+  /// [PI5] By a task whose item is through: true if input stood still, and the caller has it. acquire, for take().
+  bool give_back() noexcept { return left_.fetch_add(1, sync::acquire) == 0; }
+
+ private:
+  sync::atomic<std::intptr_t> left_;
+};
+
 }  // namespace homing::scheduler

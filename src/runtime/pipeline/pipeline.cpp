@@ -236,8 +236,7 @@ class stage_task final : public d1::task {
   }
 
   void start_next_input(d1::execution_data& ed) {
-    // [PI3] release, for [PI5]: next_turn_ and the input body's own state go from one input task to the next.
-    if (pipeline_.tokens_.fetch_sub(1, sync::release) > 1) {
+    if (pipeline_.tokens_.take()) {  // [PI3] next_turn_ and the input body's own state go to the next input task
       make_input(ed);
     }
   }
@@ -279,8 +278,7 @@ class stage_task final : public d1::task {
 
   /// The item is through: its token is free. True if this task goes on.
   bool retire(d1::execution_data& ed) {
-    // [PI5] acquire, for [PI3]'s release.
-    const bool input_stood_still = pipeline_.tokens_.fetch_add(1, sync::acquire) == 0;
+    const bool input_stood_still = pipeline_.tokens_.give_back();  // [PI5]
     if (began_ns_ != 0) {
       pipeline_.offer_.add_item_time(homing::platform::monotonic_ns() - std::exchange(began_ns_, 0));
     }

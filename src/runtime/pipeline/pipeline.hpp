@@ -105,7 +105,7 @@ class pipeline {
   d1::task_group_context& context_;
   std::vector<stage> stages_;
   d1::wait_context wait_{0};
-  homing::sync::atomic<std::intptr_t> tokens_;
+  homing::scheduler::input_tokens tokens_;
   homing::sync::atomic<bool> ended_{false};
   homing::scheduler::input_offer offer_;
   std::uint64_t next_turn_ = 0;  // of a serial input filter; handed from input task to input task

@@ -72,9 +72,11 @@ std::exception_ptr from_word(tbb_exception_ptr* word) noexcept {
   return taken;
 }
 
-/// [C6] Whoever gets the word by this exchange has the exception, and nobody else. acquire: what its thrower wrote.
+namespace exception_word = homing::scheduler::exception_word;
+
+/// [C6] The caller has the exception, and nobody else.
 std::exception_ptr take_exception(sync::atomic<tbb_exception_ptr*>& place) noexcept {
-  return from_word(place.exchange(nullptr, sync::acquire));
+  return from_word(exception_word::take(place));
 }
 
 }  // namespace
@@ -141,10 +143,7 @@ void task_group_context_impl::destroy(context& ctx) noexcept {
 }
 
 [[gnu::cold, gnu::noinline]] void task_group_context_impl::reset_used(context& ctx) noexcept {
-  // [C7] Each of several waiters resets after it has looked for an exception: one that is here now came later.
-  if (!ctx.my_traits.concurrent_wait && has_exception(ctx)) {
-    static_cast<void>(take_exception(ctx.my_exception));
-  }
+  static_cast<void>(from_word(exception_word::take_at_reset(ctx.my_exception, ctx.my_traits.concurrent_wait)));  // [C7]
   if (ctx.my_cancellation_requested.load(sync::relaxed) != 0) {
     ctx.my_cancellation_requested.store(0, sync::relaxed);
   }
@@ -220,11 +219,9 @@ void task_group_context_impl::capture_exception(context& ctx) noexcept {
   if (homing::scheduler::terminate_on_exception()) {
     std::terminate();
   }
-  // [C6] The first exception is kept, also after a cancellation. release: a waiter that sees the word sees the
-  // exception.
-  tbb_exception_ptr* none = nullptr;
+  // [C6] The first exception is kept, also after a cancellation.
   tbb_exception_ptr* mine = to_word(std::current_exception());
-  if (!ctx.my_exception.compare_exchange_strong(none, mine, sync::release, sync::relaxed)) {
+  if (!exception_word::keep_first(ctx.my_exception, mine)) {
     static_cast<void>(from_word(mine));
   }
   static_cast<void>(cancel(ctx));

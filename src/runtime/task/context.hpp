@@ -15,6 +15,7 @@
 
 #include "platform/fp_settings.hpp"
 #include "runtime/task/cancel_marks.hpp"
+#include "runtime/task/exception_word.hpp"
 #include "runtime/task/task_access.hpp"
 #include "sync/owner_lock.hpp"
 
@@ -95,7 +96,7 @@ struct task_group_context_impl {
   static void rethrow(context& ctx);
 
   static bool has_exception(const context& ctx) noexcept {
-    return ctx.my_exception.load(homing::sync::relaxed) != nullptr;  // a hint: rethrow() takes it
+    return homing::scheduler::exception_word::is_full(ctx.my_exception);  // a hint: rethrow() takes it
   }
 
   /// In the child of a fork, under all locks: what may be on stacks that are no more is taken off its list. [C8]

@@ -75,6 +75,8 @@ void give_back(void* memory, std::size_t bytes) noexcept {
 }  // namespace homing::model::arena
 
 extern "C" {
+int __real_mprotect(void* at, std::size_t bytes, int protection) noexcept;
+int __real_munmap(void* at, std::size_t bytes) noexcept;
 void* __real_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept;
 
 /// What production code maps in an execution: pages of zeros.
@@ -82,6 +84,14 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
   constexpr std::size_t page_bytes = 4096;
   return homing::model::running == nullptr ? __real_mmap(at, bytes, protection, flags, file, offset)
                                            : homing::model::arena::allocate(bytes, page_bytes);
+}
+
+/// Pages of a model's heap stay as they are: the next execution needs them.
+int __wrap_mprotect(void* at, std::size_t bytes, int protection) noexcept {
+  return homing::model::arena::contains(at) ? 0 : __real_mprotect(at, bytes, protection);
+}
+int __wrap_munmap(void* at, std::size_t bytes) noexcept {
+  return homing::model::arena::contains(at) ? 0 : __real_munmap(at, bytes);
 }
 }
 

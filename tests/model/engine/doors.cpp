@@ -1,8 +1,11 @@
-/// The doors that are functions: futexes, and the C library's mutexes and yield, which this program's own replace.
+/// The doors that are functions: futexes, and the clock and the C library's mutexes and yield, which this program's own
+/// replace.
 #include <pthread.h>
 #include <sched.h>
 
 #include <cerrno>
+#include <chrono>
+#include <ctime>
 
 #include "engine/execution.hpp"
 #include "sync/futex.hpp"
@@ -22,6 +25,15 @@ void futex_wake(const atomic<std::uint32_t>& word, std::uint32_t count) noexcept
 }
 
 }  // namespace homing::sync
+
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
+  if (homing::model::running != nullptr) {
+    return time_point(nanoseconds(homing::model::running->time()));
+  }
+  timespec real{};
+  ::clock_gettime(CLOCK_MONOTONIC, &real);
+  return time_point(seconds(real.tv_sec) + nanoseconds(real.tv_nsec));
+}
 
 extern "C" {
 

@@ -23,7 +23,9 @@ execution::execution(choices& decide, seen_states& seen, const limits& bounds)
 execution::ending execution::run(void (*body)()) {
   static std::uint32_t numbers = 1U << 30U;  // what memory held before is hardly one of them
   number_ = ++numbers;
-  memory_.begin();
+  memory_.begin(bounds_.stale);
+  settled_ = false;
+  now_ns_ = 0;
   trace_.clear();
   arena::begin();
   words_.clear();
@@ -102,11 +104,28 @@ void execution::spawn(std::function<void()> body) {
 void execution::join_all() {
   self().is = state::joining;
   hand_over();
+  know_all();
+}
+
+void execution::settle() {
+  self().is = state::settling;
+  settled_ = true;
+  hand_over();
+  know_all();
+}
+
+void execution::know_all() noexcept {
   tick();
   for (std::size_t i = 1; i < count_; ++i) {
     memory_.join(self().knows.now, threads_[i].knows.now);
     self().knows.at.join(threads_[i].knows.at);
   }
+}
+
+bool execution::is_over() const noexcept {
+  return std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const thread& t) {
+    return t.is == state::finished || (settled_ && t.is == state::on_futex);
+  });
 }
 
 void execution::tick() {
@@ -136,6 +155,9 @@ bool execution::can_run(const thread& t) const noexcept {
     case state::joining:
       return std::all_of(threads_.begin() + 1, threads_.begin() + static_cast<std::ptrdiff_t>(count_),
                          [](const thread& other) { return other.is == state::finished; });
+    case state::settling:
+      return std::all_of(threads_.begin() + 1, threads_.begin() + static_cast<std::ptrdiff_t>(count_),
+                         [](const thread& other) { return other.is == state::finished || other.is == state::on_futex; });
     default:
       return false;
   }
@@ -173,8 +195,7 @@ void execution::hand_over() {
     }
   }
   if (n == 0) {
-    if (std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_),
-                    [](const thread& t) { return t.is == state::finished; })) {
+    if (is_over()) {
       end(ending::complete);
     }
     fail("nobody can go on: " + who_waits());
@@ -213,7 +234,8 @@ std::uint64_t execution::hash() const noexcept {
   for (const held_mutex& m : mutexes_) {
     doors += mix(reinterpret_cast<std::uintptr_t>(m.address), mix(m.last, m.is_held ? 1 : 0));
   }
-  h = mix(mix(h, doors), spurious_);
+  h = mix(mix(mix(h, doors), spurious_), memory_.stale_left());
+  h = mix(h, static_cast<std::uint64_t>(now_ns_));
   return bounds_.preemptions == ~0U ? h : mix(h, current_);
 }
 
@@ -227,13 +249,14 @@ std::string execution::who_waits() const {
                                         "sleeps on a futex",
                                         "waits for a mutex",
                                         "waits for the others",
+                                        "waits for the others",
                                         ""};
   std::string all;
   for (std::size_t i = 0; i < count_; ++i) {
     const thread& t = threads_[i];
     if (t.is != state::finished) {
       all += (all.empty() ? "T" : "; T") + std::to_string(i) + " " + why[static_cast<std::size_t>(t.is)];
-      all += t.is == state::joining ? "" : " (" + place(t.at) + ")";
+      all += t.is == state::joining || t.is == state::settling ? "" : " (" + place(t.at) + ")";
     }
   }
   return all;

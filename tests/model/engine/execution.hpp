@@ -39,6 +39,7 @@ struct accesses {
 struct limits {
   unsigned preemptions = ~0U;  ///< times that a thread that could go on is left for another
   unsigned spurious = 1;       ///< returns of a futex wait, and failures of a weak compare-exchange, for no reason
+  unsigned stale = ~0U;        ///< loads that see another store than the newest, stores put before another
   unsigned steps = 2'000;      ///< more in one execution is taken for a livelock
 };
 
@@ -65,6 +66,8 @@ class execution {
   // --- for models ---------------------------------------------------------------------------------------------------
   void spawn(std::function<void()> body);
   void join_all();
+  /// Waits until each of the others has ended or sleeps, and nobody is left who would wake it. Knows of all they did.
+  void settle();
   void set_outcome(std::initializer_list<std::int64_t> values) { outcome_.assign(values); }
   [[noreturn]] void fail(std::string what);
 
@@ -88,9 +91,14 @@ class execution {
   void fence(order o, const std::source_location& at);
   void light_fence(const std::source_location& at);
   void heavy_fence(const std::source_location& at);
+  /// What membarrier does: all threads pass a full fence between two of their operations.
+  void interrupt_all(const std::source_location& at);
   void pause();
   void futex_wait(identity& who, const void* address, std::uint64_t initial, std::uint32_t expected, bool timed);
   void futex_wake(const void* address, std::uint32_t count);
+  /// The clock stands still but for this.
+  void set_time(std::int64_t now_ns);
+  [[nodiscard]] std::int64_t time();
   void lock(const void* mutex);
   bool try_lock(const void* mutex);
   void unlock(const void* mutex);
@@ -110,6 +118,7 @@ class execution {
     on_timed_futex,
     on_mutex,
     joining,
+    settling,
     finished
   };
   struct seen_value {
@@ -163,6 +172,8 @@ class execution {
   void looked_at(location_index where, std::uint64_t value);
   void forget_looks() noexcept;
   bool take(const void* mutex);
+  void know_all() noexcept;
+  [[nodiscard]] bool is_over() const noexcept;
   void tick();
   void point();
   void hand_over();
@@ -186,6 +197,8 @@ class execution {
   unsigned steps_ = 0;
   unsigned preemptions_ = 0;
   unsigned spurious_ = 0;
+  std::int64_t now_ns_ = 0;
+  bool settled_ = false;  ///< whoever sleeps at the end may sleep on
   platform::stack_context home_;
   ending ended_ = ending::complete;
   std::string failure_;
@@ -193,6 +206,9 @@ class execution {
   list<held_mutex> mutexes_;
   list<std::int64_t> outcome_;
 };
+
+/// Of the scenario that is running: settings::relies_on_x86.
+inline bool exchange_is_fence = false;
 
 /// The execution that is running, or null.
 extern execution* running;

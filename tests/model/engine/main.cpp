@@ -1,14 +1,16 @@
 /// Runs models: every execution of each, depth first, until none is left or one is wrong; then its trace is printed.
 ///
 /// Options: --sample (smaller bounds, and not the large models), --only TEXT (names that contain it), --list, --stop
-/// (at the first that fails).
+/// (at the first that fails), --preemptions N and --stale N (these bounds at most), --mutant N (of a mutated binary).
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 
 #include "engine/model.hpp"
+#include "engine/mutant.hpp"
 
 namespace homing::model {
 namespace {
@@ -51,15 +53,31 @@ std::string text_of(const std::set<outcome>& all) {
   return text;
 }
 
+struct options {
+  bool is_sample = false;
+  bool only_names = false;
+  bool stops = false;
+  const char* only = "";
+  unsigned preemptions_max = ~0U;
+  unsigned stale_max = ~0U;
+};
+
+limits bounds_of(const settings& how, const options& o) {
+  limits bounds;
+  bounds.preemptions = std::min(o.is_sample ? std::min(how.preemptions, how.sample_preemptions) : how.preemptions, o.preemptions_max);
+  bounds.stale = std::min(o.is_sample ? std::min(how.stale, how.sample_stale) : how.stale, o.stale_max);
+  bounds.spurious = how.spurious;
+  bounds.steps = how.steps;
+  return bounds;
+}
+
 /// Runs one scenario; true if it is as it should be.
-bool explore(const scenario& s, bool is_sample) {
+bool explore(const scenario& s, const options& o) {
   const auto begun = std::chrono::steady_clock::now();
   choices decide;
   states seen;
-  limits bounds;
-  bounds.preemptions = is_sample ? std::min(s.how.preemptions, s.how.sample_preemptions) : s.how.preemptions;
-  bounds.spurious = s.how.spurious;
-  bounds.steps = s.how.steps;
+  exchange_is_fence = s.how.relies_on_x86;
+  const limits bounds = bounds_of(s.how, o);
   execution run(decide, seen, bounds);
   std::uint64_t executions = 0;
   std::uint64_t complete = 0;
@@ -83,9 +101,10 @@ bool explore(const scenario& s, bool is_sample) {
   const bool outcomes_fit = s.how.outcomes.empty() || !wrong.empty() || outcomes == s.how.outcomes;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   const bool good = is_expected && outcomes_fit;
-  std::printf("%-6s %-44s %10" PRIu64 " executions, %8" PRIu64 " complete, %9zu states, preemptions %s, %.1f s\n",
+  std::printf("%-6s %-44s %10" PRIu64 " executions, %8" PRIu64 " complete, %9zu states, preemptions %s%s, %.1f s\n",
               good ? "ok" : "FAILED", s.name, executions, complete, seen.size(),
-              bounds.preemptions == ~0U ? "all" : std::to_string(bounds.preemptions).c_str(), seconds);
+              bounds.preemptions == ~0U ? "all" : std::to_string(bounds.preemptions).c_str(),
+              bounds.stale == ~0U ? "" : (", stale " + std::to_string(bounds.stale)).c_str(), seconds);
   if (!is_expected) {
     std::printf("  %s\n", wrong.empty() ? ("this fault was not found: " + s.how.fault).c_str() : wrong.c_str());
     std::printf("%s", wrong.empty() ? "" : run.events().text().c_str());
@@ -107,46 +126,63 @@ const std::vector<const scenario*>& scenarios() { return registered(); }
 
 }  // namespace homing::model
 
-int main(int argc, char** argv) {
-  bool is_sample = false;
-  bool only_names = false;
-  bool stops = false;
-  const char* only = "";
+namespace {
+
+/// False: an option that there is not.
+bool read_options(int argc, char** argv, homing::model::options& o) {
   for (int i = 1; i < argc; ++i) {
+    const bool has_value = i + 1 < argc;
     if (std::strcmp(argv[i], "--sample") == 0) {
-      is_sample = true;
+      o.is_sample = true;
     } else if (std::strcmp(argv[i], "--stop") == 0) {
-      stops = true;
+      o.stops = true;
     } else if (std::strcmp(argv[i], "--list") == 0) {
-      only_names = true;
-    } else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
-      only = argv[++i];
+      o.only_names = true;
+    } else if (std::strcmp(argv[i], "--only") == 0 && has_value) {
+      o.only = argv[++i];
+    } else if (std::strcmp(argv[i], "--preemptions") == 0 && has_value) {
+      o.preemptions_max = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (std::strcmp(argv[i], "--stale") == 0 && has_value) {
+      o.stale_max = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
+    } else if (std::strcmp(argv[i], "--mutant") == 0 && has_value) {
+      homing::model::mutant = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else {
-      std::fprintf(stderr, "%s: %s: expected --sample, --stop, --list or --only TEXT\n", argv[0], argv[i]);
-      return 2;
+      std::fprintf(stderr, "%s: %s: expected --sample, --stop, --list, --only TEXT, --preemptions N, --stale N\n", argv[0],
+                   argv[i]);
+      return false;
     }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  homing::model::options o;
+  if (!read_options(argc, argv, o)) {
+    return 2;
   }
   unsigned run = 0;
   unsigned failed = 0;
   for (const homing::model::scenario* s : homing::model::scenarios()) {
-    if (std::strstr(s->name, only) == nullptr || (is_sample && !s->how.in_sample)) {
+    if (std::strstr(s->name, o.only) == nullptr || (o.is_sample && !s->how.in_sample)) {
       continue;
     }
     ++run;
-    if (only_names) {
+    if (o.only_names) {
       std::printf("%s\n", s->name);
     } else {
-      failed += homing::model::explore(*s, is_sample) ? 0U : 1U;
-      if (stops && failed > 0) {
+      failed += homing::model::explore(*s, o) ? 0U : 1U;
+      if (o.stops && failed > 0) {
         break;
       }
     }
   }
   if (run == 0) {
-    std::fprintf(stderr, "%s: no scenario's name contains \"%s\"; --list has them\n", argv[0], only);
+    std::fprintf(stderr, "%s: no scenario's name contains \"%s\"; --list has them\n", argv[0], o.only);
     return 2;
   }
-  if (!only_names) {
+  if (!o.only_names) {
     std::printf("%u scenarios, %u failed\n", run, failed);
   }
   return failed == 0 ? 0 : 1;

@@ -4,7 +4,8 @@
 
 namespace homing::model {
 
-void memory::begin() noexcept {
+void memory::begin(unsigned stale_max) noexcept {
+  stale_left_ = stale_max;
   for (std::size_t i = 0; i < count_; ++i) {
     locations_[i].stores.clear();
     locations_[i].modification.clear();
@@ -69,7 +70,7 @@ void memory::note_read(knowledge& me, location_index where, store_index from, or
 std::uint64_t memory::load(knowledge& me, location_index where, order o) {
   const unsigned count =
       candidates(where, floor_of(me, where, o == order::seq_cst), [](const store& /*s*/) { return true; });
-  const store_index from = candidate(decide_.take(count));
+  const store_index from = candidate(choose(count));
   note_read(me, where, from, o);
   return locations_[where].stores[from].value;
 }
@@ -108,7 +109,7 @@ void memory::write(knowledge& me, thread_index self, location_index where, std::
       candidate_[candidates_++] = static_cast<store_index>(r);
     }
   }
-  const std::size_t behind = candidate(decide_.take(candidates_));
+  const std::size_t behind = candidate(choose(candidates_));
   me.history = mix(mix(me.history, l.key), mix(value, static_cast<std::uint64_t>(o)));
   store s{};
   s.value = value;
@@ -177,7 +178,7 @@ void memory::heavy_fence(knowledge& me) noexcept {
 
 std::uint64_t memory::load_from(knowledge& me, location_index where, const view& floor) {
   const store_index lowest = std::max(rank(where, me.now.at[where]), rank(where, floor.at[where]));
-  const store_index from = candidate(decide_.take(candidates(where, lowest, [](const store& /*s*/) { return true; })));
+  const store_index from = candidate(choose(candidates(where, lowest, [](const store& /*s*/) { return true; })));
   note_read(me, where, from, order::relaxed);
   return locations_[where].stores[from].value;
 }

@@ -56,7 +56,10 @@ class memory {
  public:
   explicit memory(choices& decide) noexcept : decide_(decide) {}
 
-  void begin() noexcept;
+  /// `stale_max`: so often a load may see another store than the newest, or a store be put before another.
+  void begin(unsigned stale_max) noexcept;
+  /// How often that may happen yet.
+  [[nodiscard]] unsigned stale_left() const noexcept { return stale_left_; }
   /// The number of the operation that comes next, for traces.
   void set_step(std::uint32_t step) noexcept { step_ = step; }
 
@@ -77,7 +80,7 @@ class memory {
       const bool writes = update(value);
       return !(writes && s.is_updated) && (s.rank >= ordered || (writes ? o : failure) != order::seq_cst);
     });
-    const store_index from = candidate(decide_.take(count));
+    const store_index from = candidate(choose(count));
     std::uint64_t value = locations_[where].stores[from].value;
     const std::uint64_t read = value;
     if (update(value)) {
@@ -136,12 +139,21 @@ class memory {
     return candidates_;
   }
   [[nodiscard]] store_index candidate(unsigned i) const noexcept { return candidate_[i]; }
+  /// One of so many candidates; the first is the newest, and all that is left when the bound is reached.
+  [[nodiscard]] unsigned choose(unsigned count) {
+    const unsigned chosen = decide_.take(stale_left_ == 0 ? 1 : count);
+    if (chosen != 0 && stale_left_ != ~0U) {
+      --stale_left_;
+    }
+    return chosen;
+  }
 
   choices& decide_;
   std::array<location, locations_max> locations_;
   std::size_t count_ = 0;
   std::uint32_t step_ = 0;
   bool exhausted_ = false;
+  unsigned stale_left_ = ~0U;
   view sc_;     ///< S: what was before the last seq_cst operation, location by location
   view heavy_;  ///< what was before the last heavy fence
   view light_;  ///< what was before some light fence

@@ -26,9 +26,12 @@ using outcome = std::vector<std::int64_t>;
 struct settings {
   unsigned preemptions = ~0U;         ///< unbounded
   unsigned sample_preemptions = ~0U;  ///< of the sample in `make test`
+  unsigned stale = ~0U;         ///< loads that see another store than the newest; unbounded
+  unsigned sample_stale = ~0U;  ///< of the sample
   unsigned spurious = 1;
   unsigned steps = 2'000;
   bool in_sample = true;
+  bool relies_on_x86 = false;  ///< a read-modify-write is taken for a fence: full_fence_after_exchange() is none
   std::set<outcome> outcomes;  ///< exactly these, unless empty
   std::string fault;           ///< the model is wrong on purpose, and this is part of what must be said of it
 };
@@ -52,6 +55,17 @@ inline void threads(std::initializer_list<std::function<void()>> bodies) {
   }
   running->join_all();
 }
+
+/// Runs all of them until each has ended or sleeps for good: whoever does is left asleep.
+inline void threads_until_asleep(std::initializer_list<std::function<void()>> bodies) {
+  for (const auto& body : bodies) {
+    running->spawn(body);
+  }
+  running->settle();
+}
+
+/// From now on the clock shows this; it begins with 0.
+inline void set_time(std::int64_t now_ns) { running->set_time(now_ns); }
 
 inline void require(bool holds, const char* what, std::source_location at = std::source_location::current()) {
   if (!holds) {

@@ -144,6 +144,20 @@ void execution::heavy_fence(const std::source_location& at) {
   trace_.add({event::kind::heavy_fence, order::seq_cst, current_, 0, 0, 0, 0, at});
 }
 
+void execution::interrupt_all(const std::source_location& at) {
+  self().at = at;
+  point();
+  tick();
+  memory_.fence(self().knows, order::seq_cst);
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (i != current_) {
+      memory_.fence(threads_[i].knows, order::seq_cst);
+    }
+  }
+  memory_.fence(self().knows, order::seq_cst);
+  trace_.add({event::kind::heavy_fence, order::seq_cst, current_, 0, 0, 0, 0, at});
+}
+
 /// A spinning thread goes on when something that it has looked at can be seen with another value.
 void execution::pause() {
   thread& me = self();
@@ -211,6 +225,17 @@ void execution::futex_wake(const void* address, std::uint32_t count) {
   trace_.add({event::kind::futex_wake, order::relaxed, current_, 0, woken, 0, 0, self().at});
 }
 
+void execution::set_time(std::int64_t now_ns) {
+  point();
+  now_ns_ = now_ns;
+}
+
+std::int64_t execution::time() {
+  point();
+  self().knows.history = mix(self().knows.history, static_cast<std::uint64_t>(now_ns_));
+  return now_ns_;
+}
+
 execution::held_mutex& execution::mutex_at(const void* address) {
   const auto known =
       std::find_if(mutexes_.begin(), mutexes_.end(), [&](const held_mutex& m) { return m.address == address; });
@@ -224,9 +249,10 @@ void execution::lock(const void* address) {
   static_cast<void>(take(address));
 }
 
+/// A try may fail for no reason, as C++ says of std::mutex.
 bool execution::try_lock(const void* address) {
   point();
-  return take(address);
+  return !fails_spuriously() && take(address);
 }
 
 bool execution::take(const void* address) {

@@ -36,7 +36,9 @@ inline void full_fence(std::source_location at = std::source_location::current()
 }
 
 inline void full_fence_after_exchange(std::source_location at = std::source_location::current()) noexcept {
-  full_fence(at);
+  if (!model::exchange_is_fence) {
+    full_fence(at);
+  }
 }
 
 }  // namespace homing::sync

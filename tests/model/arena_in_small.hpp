@@ -1,0 +1,95 @@
+/// The production's arena for models, with what it asks of others in small: work is a count, the machine has one or two
+/// domains (doors_workers/). To be included by one file a program.
+#pragma once
+
+#include "engine/model.hpp"
+#include "runtime/arena/arena.cpp"
+#include "runtime/arena/arena_memory.cpp"
+#include "runtime/arena/arena_queues.cpp"
+#include "runtime/arena/searchers.cpp"
+#include "runtime/arena/sleepers.cpp"
+#include "runtime/task/resume_queue.cpp"
+
+namespace homing::platform {
+void invariant_broken(const char* promise) noexcept { model::running->fail(std::string("an invariant: ") + promise); }
+}  // namespace homing::platform
+
+namespace homing::memory {
+constexpr std::align_val_t line{sync::cache_line_bytes};
+void* cache_aligned_allocate(std::size_t bytes) { return ::operator new(bytes, line); }
+void cache_aligned_deallocate(void* memory) noexcept { ::operator delete(memory, line); }
+}  // namespace homing::memory
+
+namespace tbb::detail::r1 {
+void __TBB_EXPORTED_FUNC initialize(d1::task_group_context& /*context*/) {}
+void __TBB_EXPORTED_FUNC destroy(d1::task_group_context& /*context*/) {}
+}  // namespace tbb::detail::r1
+
+namespace homing::scheduler {
+
+inline unsigned domains = 1;  ///< of the next execution
+inline const topology::machine one_domain(1, 2);
+inline const topology::machine two_domains(2, 1);
+
+scheduler_settings read_settings() { return {domains == 1 ? one_domain : two_domains, domains}; }
+
+inline void stay_in(thread_state& t, arena& a, slot_id number) {
+  t.in = &a;
+  t.slot = &a.slot(number);
+  t.slot_number = number;
+}
+
+/// Whoever wants workers gets none.
+class no_workers final : public worker_supplier {
+ public:
+  void link(arena& /*a*/) override {}
+  void retire(arena& a) override { a.end(); }
+  void demand_changed() noexcept override {}
+  bool demand_rose(arena& /*a*/, unsigned /*home*/) noexcept override { return false; }
+  void serve_newcomers() noexcept override {}
+  bool announce(arena& /*a*/) noexcept override { return false; }
+  bool send_worker(arena& /*a*/, unsigned /*home*/, unsigned /*domains*/) noexcept override { return false; }
+  void insist_on_worker(arena& /*a*/) noexcept override {}
+  bool park(sync::parker& p) noexcept override {
+    p.park();
+    return true;
+  }
+
+ private:
+  bool look_at_refusal() noexcept override { return false; }
+};
+
+/// For three threads, all of the application's.
+inline arena& make_arena(no_workers& supplier) {
+  domains = 1;
+  work_places::ended = 0;
+  arena_request request;
+  request.max_concurrency = 3;
+  request.reserved_slots = 3;
+  return arena::make(supplier, request);
+}
+
+/// An application thread's stay.
+struct visit {
+  thread_state me;
+  arena& in;
+
+  explicit visit(arena& a) : in(a) {
+    const slot_id number = a.occupy_slot(me, thread_kind::application);
+    model::require(number != no_slot, "there is room");
+    stay_in(me, a, number);
+  }
+  void push() {
+    in.spawned.push();
+    in.new_work(no_isolation, 0, *me.slot);
+  }
+  void leave() { in.release_slot(me.slot_number); }
+};
+
+/// As users' tasks: only its place in a queue is of interest.
+inline task& any_task() {
+  alignas(64) static std::byte bytes[sizeof(task)];
+  return reinterpret_cast<task&>(bytes);
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,56 @@
+/// What a model of workers knows about one thread: no more than slots, sleepers and searchers need.
+#pragma once
+
+#include <cstdint>
+
+#include <oneapi/tbb/task_group.h>
+
+#include "observe/counters.hpp"
+#include "runtime/settings/steal_policy.hpp"
+#include "runtime/task/lane.hpp"
+#include "runtime/task/search_scope.hpp"
+#include "runtime/task/task_access.hpp"
+#include "sync/parker.hpp"
+
+namespace homing::scheduler {
+
+class arena;
+struct arena_slot;
+struct dispatcher;
+struct suspend_point;
+struct thread_state;
+
+struct after_switch_action {
+  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  kind what = kind::nothing;
+  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
+  void* argument = nullptr;
+  suspend_point* left = nullptr;
+  search_scope scope{};
+};
+
+enum class thread_kind : std::uint8_t { application, worker };
+
+struct thread_state {
+  dispatcher* running = nullptr;
+  arena* in = nullptr;
+  arena_slot* slot = nullptr;
+  slot_id slot_number = no_slot;
+  std::uint16_t domain = 0;
+  slot_id last_slot = no_slot;
+  const arena* last_arena = nullptr;
+  bool is_absent = false;
+  after_switch_action after_switch;
+  sync::parker parker;
+  observe::counters counters;
+
+  void move_to_domain(std::uint16_t to, unsigned /*domain_count*/) noexcept { domain = to; }
+};
+
+/// Threads of a model share one thread of the system: nobody is known by it, and nothing is counted.
+inline constexpr thread_state* this_thread_or_null = nullptr;
+thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);
+thread_state& this_thread();
+inline void leave_this_thread() noexcept {}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,212 @@
+/// Suspended stacks: each goes on once for each suspension, whoever is asleep, and its arena lives until then. Method:
+/// executions of threads that leave, resume and take stacks, on the production code, which switches real stacks here;
+/// docs/protocols/suspend.md [U1] to [U5], [U9].
+#include "runtime/dispatch/suspend.cpp"
+#include "arena_in_small.hpp"
+#include "runtime/search/waiters.hpp"
+#include "runtime/stack/coroutine.cpp"
+#include "runtime/stack/stack_switching.cpp"
+#include "runtime/stack/suspend_point.cpp"
+#include "runtime/thread/wait_table.cpp"
+
+namespace homing::scheduler {
+
+thread_state& this_thread() { std::abort(); }
+void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(address); }
+std::size_t thread_stack_size() noexcept { return std::size_t{64} << 10U; }
+
+/// As in production, with a search that takes stacks only.
+task* dispatch_on_coroutine(dispatcher& d) {
+  d.thread->in->search().enter(*d.thread, {});
+  task* found = nullptr;
+  while (coroutine_waiter::keep_going(*d.thread)) {
+    if (left_stack* const stack = d.thread->in->resumed.take()) {
+      found = &stack->continuation();
+      break;
+    }
+    static_cast<void>(coroutine_waiter::rest(*d.thread, {}));
+  }
+  d.thread->in->search().stop_searching(*d.thread, {});
+  return found;
+}
+
+}  // namespace homing::scheduler
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using namespace homing::scheduler;
+
+constexpr isolation_tag other_tag = work_places::tag_of_isolated + 1;
+
+struct hall {
+  no_workers nobody;
+  arena& a;
+
+  hall() : a(make_arena(nobody)) {
+    // Static objects keep the lists of an execution that was cut short.
+    new (&waiting_threads) wait_table;
+    cache = nullptr;
+    cached = 0;
+  }
+};
+
+/// A thread on its own stack.
+struct on_base {
+  visit stay;
+  dispatcher base;
+
+  explicit on_base(arena& a) : stay(a) {
+    stay.me.slot->base = &base;
+    stay.me.running = &base;
+    base.thread = &stay.me;
+  }
+};
+
+settings bounds(unsigned preemptions, unsigned stale) {
+  return {.preemptions = preemptions, .sample_preemptions = 1, .stale = stale, .sample_stale = 1, .steps = 5'000};
+}
+
+// ---- [U1], [U2], [U3]: a base stack is suspended, and resumed by another thread, or from the callback
+
+struct suspended {
+  sync::atomic<suspend_point*> point{nullptr};
+  sync::plain<int> word = 0;
+};
+
+const scenario base_stack("suspend: a base stack, and a thread that resumes it", bounds(2, 1), [] {
+  hall h;
+  on_base thread(h.a);
+  suspended s;
+  threads({[&] {
+             suspend(
+                 thread.stay.me,
+                 [](void* to, tbb::detail::r1::suspend_point_type* point) {
+                   static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(point), sync::release);
+                 },
+                 &s);
+             require(s.word == 1, "what was done before the resume");
+             require(thread.stay.me.running == &thread.base, "the stack is its own again");
+             thread.stay.leave();
+             h.a.drop_reference();
+           },
+           [&] {
+             suspend_point* point = nullptr;
+             while ((point = s.point.load(sync::acquire)) == nullptr) {
+               sync::cpu_relax();
+             }
+             s.word = 1;
+             point->resume();
+           }});
+  require(work_places::ended == 1, "the arena has ended");
+});
+
+const scenario from_callback("suspend: a resume from the callback", bounds(2, 1), [] {
+  hall h;
+  on_base thread(h.a);
+  threads({[&] {
+    suspend(
+        thread.stay.me,
+        [](void*, tbb::detail::r1::suspend_point_type* point) {
+          reinterpret_cast<suspend_point*>(point)->resume();
+        },
+        nullptr);
+    thread.stay.leave();
+    h.a.drop_reference();
+  }});
+  require(work_places::ended == 1, "the arena has ended");
+});
+
+// ---- [U4], [U5], [U9]: a coroutine's stack that was left in a nested wait; its thread and another may go on with it
+
+/// The stack is not run here: whoever takes its resume task does what it would do next.
+struct left_in_wait {
+  hall h;
+  coroutine owner;
+  suspend_point& point = point_of(owner.disp, &owner);
+  wait_context wait{1};
+  const search_scope scope{.isolation = work_places::tag_of_isolated};
+  sync::plain<int> times_left = 0;
+  sync::plain<int> taken = 0;
+  sync::atomic<bool> over{false};
+
+  /// [U9], and [U2] from the next stack.
+  void leave(thread_state& t) {
+    ++times_left;
+    h.a.add_reference();
+    point.in = &h.a;
+    owner.disp.thread = &t;
+    leave_waiting(point, &wait, scope);
+  }
+  /// The stack, on thread `t`. It has nothing more to do when its wait is over; it runs tasks of its isolation.
+  void go_on(thread_state& t) {
+    --times_left;
+    require(times_left == 0, "each stack goes on once");
+    const leave_result how = wait_no_longer(point, h.a, &wait);
+    if (h.a.isolated.take()) {
+      ++taken;
+    } else if (how == leave_result::called) {
+      h.a.call_for_work_left(0);  // [S13]
+    }
+    if (arena_access::is_waited_for(wait)) {
+      leave(t);
+    } else {
+      over.store(true, sync::release);
+    }
+  }
+  /// A thread isolated in another region, which may go on with stacks and do nothing else.
+  void serve(visit& v) {
+    while (!over.load(sync::acquire)) {
+      if (h.a.resumed.take() != nullptr) {
+        go_on(v.me);
+      } else {
+        static_cast<void>(sleep_in_arena(v.me, {.isolation = other_tag}, [&] { return over.load(sync::acquire); }));
+      }
+    }
+  }
+};
+
+const scenario wait_ends("suspend: a stack left in a wait, which ends", bounds(3, 1), [] {
+  left_in_wait l;
+  on_base thread(l.h.a);
+  threads_until_asleep({[&] {
+                          l.leave(thread.stay.me);
+                          l.serve(thread.stay);
+                        },
+                        [&] { l.wait.release(); }});
+  require(l.over.load(sync::relaxed), "the stack went on");
+});
+
+const scenario task_comes("suspend: a stack left in a wait, and a task for it", bounds(2, 1), [] {
+  left_in_wait l;
+  on_base thread(l.h.a);
+  visit pusher(l.h.a);
+  threads_until_asleep({[&] {
+                          l.leave(thread.stay.me);
+                          l.serve(thread.stay);
+                        },
+                        [&] {
+                          l.h.a.isolated.push();
+                          l.h.a.new_work(work_places::tag_of_isolated, 0, *pusher.me.slot);
+                        }});
+  require(l.taken == 1, "the task was run");
+});
+
+const scenario both_come("suspend: a stack left in a wait, which ends, and a task for it", bounds(1, 1), [] {
+  left_in_wait l;
+  on_base thread(l.h.a);
+  visit pusher(l.h.a);
+  threads_until_asleep({[&] {
+                          l.leave(thread.stay.me);
+                          l.serve(thread.stay);
+                        },
+                        [&] {
+                          l.h.a.isolated.push();
+                          l.h.a.new_work(work_places::tag_of_isolated, 0, *pusher.me.slot);
+                        },
+                        [&] { l.wait.release(); }});
+  require(l.over.load(sync::relaxed), "the stack went on");
+});
+
+}  // namespace

@@ -1,0 +1,370 @@
+/// Workers between arenas: what was pushed is run though the worker that could run it sleeps, moves or comes too late,
+/// and an arena ends once, when nobody uses it any more. Method: executions of application threads and of workers, in
+/// the production manager and arena; docs/protocols/arena.md, sleep.md [S7], [S18].
+///
+/// Work is a count (doors_workers/), the machine has one or two domains, and a worker looks once before it leaves. An
+/// execution is over when everybody has ended or sleeps: then nothing may be left.
+#include <pthread.h>
+
+#include "arena_in_small.hpp"
+#include "engine/model.hpp"
+#include "runtime/workers/allotment.cpp"
+#include "runtime/workers/demand.cpp"
+#include "runtime/workers/lease_book.cpp"
+#include "runtime/workers/leasing.cpp"
+#include "runtime/workers/resource_manager.cpp"
+#include "runtime/workers/worker.cpp"
+#include "runtime/workers/worker_shortage.cpp"
+
+namespace {
+
+using namespace homing;
+using namespace homing::model;
+using namespace homing::scheduler;
+
+constexpr std::size_t beds_max = 2;
+
+/// Where a worker's thread begins and ends: the model's threads wait here until somebody makes one of them.
+struct bed {
+  sync::parker go;
+  sync::parker ended;
+  void* (*entry)(void*) = nullptr;
+  void* argument = nullptr;
+
+  void lie() {
+    go.park();
+    entry(argument);
+    ended.unpark();
+  }
+};
+
+struct house {
+  bed beds[beds_max];
+  std::size_t beds_taken = 0;  ///< under the manager's lock
+  thread_state records[beds_max];
+  sync::atomic<std::size_t> records_taken{0};
+  sync::atomic<int> done{0};  ///< tasks that were run
+  sync::atomic<std::size_t> parallelism{2};
+  std::chrono::nanoseconds awake{0};
+};
+
+house* here = nullptr;
+
+}  // namespace
+
+// ---- what the manager asks of others
+
+namespace homing::platform {
+void warn(const char* /*format*/, ...) noexcept {}
+}  // namespace homing::platform
+
+namespace homing::scheduler {
+
+std::size_t max_allowed_parallelism() noexcept { return here->parallelism.load(sync::relaxed); }
+std::size_t thread_stack_size() noexcept { return 0; }
+void set_default_parallelism(unsigned /*threads*/) noexcept {}
+unsigned present_domain(const scheduler_settings& /*settings*/) noexcept { return 0; }
+std::uint16_t domain_of_this_thread(const scheduler_settings& /*settings*/) noexcept { return 0; }
+void resource_manager::look_at_machine(std::int64_t /*not_within_ns*/) noexcept {}
+void resource_manager::bind_worker(worker& /*w*/) noexcept {}
+void work_until_empty(thread_state& /*t*/, arena& /*a*/) {}
+thread_state& this_thread() { return here->records[0]; }
+
+thread_state& make_this_thread(thread_kind /*kind*/, std::uint16_t domain) {
+  thread_state& t = here->records[here->records_taken.fetch_add(1, sync::relaxed)];
+  t.domain = domain;
+  return t;
+}
+
+namespace {
+
+bool run_one(arena& a) {
+  if (!a.spawned.take() && !a.unaddressed.take()) {
+    return false;
+  }
+  here->done.fetch_add(1, sync::relaxed);
+  return true;
+}
+
+/// As a dispatch loop: it begins counted as searching, and ends not counted.
+void run(thread_state& t, arena& a) {
+  for (bool searches = true;;) {
+    if (a.worker_should_leave(t)) {
+      if (searches) {
+        a.search().stop_searching(t, {});
+      }
+      return;
+    }
+    if (run_one(a)) {
+      if (std::exchange(searches, false)) {
+        a.search().stop_searching(t, {});
+      }
+    } else if (searches) {
+      a.search().stop_searching(t, {});
+      return;
+    } else {
+      a.search().enter(t, {});
+      searches = true;
+    }
+  }
+}
+
+}  // namespace
+
+/// As in production, with the loop above.
+std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
+  a.drop_kept_reference();
+  slot_id number = a.occupy_slot(t, thread_kind::worker);
+  if (number == no_slot && a.worker_could_enter()) {
+    number = a.occupy_slot(t, thread_kind::worker);
+  }
+  if (number == no_slot) {
+    a.worker_found_no_slot(t);
+    a.worker_leaves(t.domain, no_slot);
+  } else {
+    stay_in(t, a, number);
+    searchers::adopt(t);
+    run(t, a);
+    a.worker_leaves(t.domain, number);
+    a.release_slot(number);
+  }
+  a.drop_reference();
+  return here->awake;
+}
+
+}  // namespace homing::scheduler
+
+extern "C" {
+int pthread_create(pthread_t* thread, const pthread_attr_t* /*how*/, void* (*entry)(void*), void* argument) noexcept {
+  if (here->beds_taken == beds_max) {
+    return EAGAIN;
+  }
+  *thread = here->beds_taken;
+  bed& b = here->beds[here->beds_taken++];
+  b.entry = entry;
+  b.argument = argument;
+  b.go.unpark();
+  return 0;
+}
+int pthread_join(pthread_t thread, void** /*result*/) {
+  here->beds[thread].ended.park();
+  return 0;
+}
+int pthread_setname_np(pthread_t /*thread*/, const char* /*name*/) noexcept { return 0; }
+}
+
+namespace {
+
+/// The machine, the manager and the threads of one execution.
+struct world {
+  house at_home;
+  resource_manager* manager = nullptr;
+  int arenas = 0;
+
+  explicit world(std::size_t threads_allowed, unsigned domain_count = 1) {
+    here = &at_home;
+    at_home.parallelism.store(threads_allowed, sync::relaxed);
+    domains = domain_count;
+    work_places::ended = 0;
+    manager = new resource_manager;
+  }
+  arena& make(int concurrency, unsigned reserved = 1) {
+    ++arenas;
+    arena_request request;
+    request.max_concurrency = concurrency;
+    request.reserved_slots = reserved;
+    return arena::make(*manager, request);
+  }
+  void require_done(int tasks) {
+    require(at_home.done.load(sync::relaxed) == tasks, "all that was pushed was run, once");
+  }
+  void require_ended() const { require(work_places::ended == arenas, "each arena has ended, once"); }
+};
+
+// ---- what threads do
+
+void sleep_until_called_0() { here->beds[0].lie(); }
+void sleep_until_called_1() { here->beds[1].lie(); }
+
+/// Pushes a task inside, leaves it to others, and goes for good.
+void push_and_go(arena& a) {
+  visit v(a);
+  v.push();
+  v.leave();
+  a.drop_reference();
+}
+
+settings bounds(unsigned preemptions, unsigned stale, bool in_sample = true) {
+  return {.preemptions = preemptions, .sample_preemptions = 1, .stale = stale, .steps = 10'000, .in_sample = in_sample};
+}
+
+// ---- [A3], [A4], [A5], [A14]: one arena
+
+const scenario left_behind("workers: a task is left in an arena that nobody refers to", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+/// The worker leaves while the second task comes: the share that it had is kept.
+const scenario twice("workers: a second task while the worker leaves", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] {
+                          visit v(a);
+                          v.push();
+                          v.push();
+                          v.leave();
+                          a.drop_reference();
+                        }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+const scenario enqueued("workers: a task is enqueued, and its maker goes", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] {
+                          a.enqueue(any_task(), work_places::no_home);
+                          a.drop_reference();
+                        }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+// ---- [A9], [A22]: several arenas
+
+const scenario two_arenas("workers: two arenas, one worker", bounds(1, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  arena& b = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+const scenario one_after_another("workers: two arenas, one after the other", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] {
+                          push_and_go(a);
+                          push_and_go(w.make(2));
+                        }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+/// [S18]
+const scenario awake("workers: a worker waits awake between two arenas", bounds(2, 1), [] {
+  world w(2);
+  w.at_home.awake = std::chrono::nanoseconds(1);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] {
+                          push_and_go(a);
+                          push_and_go(w.make(2));
+                        }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+// ---- [A12], [A13]: limits and leases
+
+const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), [] {
+  world w(1);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); },
+                        [&] {
+                          w.at_home.parallelism.store(2, sync::relaxed);
+                          w.manager->obey_limit();
+                        }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0,
+                        [&] {
+                          a.enqueue(any_task(), work_places::no_home);
+                          a.drop_reference();
+                        },
+                        [&] {
+                          w.at_home.parallelism.store(1, sync::relaxed);
+                          w.manager->obey_limit();
+                        }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+const scenario leased("workers: all are leased beside an enqueue", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0,
+                        [&] {
+                          a.enqueue(any_task(), work_places::no_home);
+                          a.drop_reference();
+                        },
+                        [&] {
+                          const auto [number, workers] =
+                              w.manager->take_lease({.workers_max = 1, .domains = {true}}, {});
+                          require(workers[0] <= 1, "no more than there are");
+                        }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+const scenario given_back("workers: a lease ends beside a push", bounds(2, 1), [] {
+  world w(2);
+  const std::uint64_t number = w.manager->take_lease({.workers_max = 1, .domains = {true}}, {}).first;
+  arena& a = w.make(2);
+  threads_until_asleep(
+      {sleep_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+// ---- [A18]
+
+const scenario stopped("workers: they are stopped beside a push", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] { push_and_go(a); },
+                        [&] { w.manager->stop_workers(); }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+// ---- [A10], [S7]: domains and several workers
+
+const scenario two_workers("workers: two tasks, two workers of one domain", bounds(1, 1), [] {
+  world w(3);
+  arena& a = w.make(3);
+  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] {
+                          visit v(a);
+                          v.push();
+                          v.push();
+                          v.leave();
+                          a.drop_reference();
+                        }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+const scenario two_domains_two_workers("workers: two tasks, a worker in each of two domains", bounds(1, 1), [] {
+  world w(3, 2);
+  arena& a = w.make(3);
+  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] {
+                          visit v(a);
+                          v.push();
+                          v.push();
+                          v.leave();
+                          a.drop_reference();
+                        }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+}  // namespace
