@@ -121,17 +121,19 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
       owner_shared = shared_of_core_[e.owner - 1U];
       from_owner = share_owner(e, line);
     }
-    waits = e.ready > cpu.now();
-    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     e.cores |= bit(cpu.core);
     const bool alone = e.cores == bit(cpu.core) && (e.shared & ~bit(cpu.shared)) == 0;
     from_shared = shared_[cpu.shared].insert(line, false);
+    if (from_shared.present) directory_.prefetch(from_shared.line);
     e.shared |= static_cast<std::uint32_t>(bit(cpu.shared));
     const bool may_write = !load || alone;
     from_core = private_[cpu.core].insert(
         line, may_write ? private_cache::permission::writable : private_cache::permission::shared, !load,
         e.fought.load(std::memory_order_relaxed));
+    if (from_core.present) directory_.prefetch(from_core.line);
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
+    waits = e.ready > cpu.now();
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);  // while the host fetches who has to leave
     if (!load && cpu.timed) e.ready = done;  // [LM6]
   }
   count(cpu, served, home, by);
