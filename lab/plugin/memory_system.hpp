@@ -85,7 +85,7 @@ class memory_system {
   std::vector<std::vector<std::vector<unsigned>>> routes_;
   std::vector<unsigned> shared_of_core_, node_of_shared_;
   std::vector<std::uint64_t> cores_of_shared_;
-  std::vector<ticks> shared_latency_;
+  std::vector<ticks> shared_latency_, written_latency_;
   std::vector<std::vector<ticks>> dram_latency_, cache_latency_;
   std::deque<private_cache> private_;
   std::deque<shared_cache> shared_;
