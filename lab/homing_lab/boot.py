@@ -19,7 +19,7 @@ from .scratch import Scratch
 
 PR_SET_PDEATHSIG = 1
 CALIBRATION_FAILED = 97  # the plugin's exit status
-GRACE_S = 10  # for the plugin to write its counts once the guest has ended
+GRACE_S = 20  # for the plugin to write its counts
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -106,21 +106,8 @@ class Machine:
         fields = text.rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0
 
-    def end(self) -> None:
-        """Waits for QEMU's own end, so that the plugin can write; kills it if that takes long."""
-        if not self._process:
-            return
-        try:
-            self._process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGTERM)
-            try:
-                self._process.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                pass  # __exit__ kills it
-
     def interrupt(self) -> None:
-        """Ends QEMU in order, so that the plugin can write what it has."""
+        """Ends QEMU in order, so that the plugin can write what it has; __exit__ kills it if that takes long."""
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             try:

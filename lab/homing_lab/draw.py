@@ -116,6 +116,8 @@ def core_lines(machine: Machine) -> list[str]:
         f"{private.latency_ns:g} ns; "
         f"L3 {machine.shared.ways} ways, {machine.shared.latency_ns:g} ns",
     ]
+    if machine.shared.written_ns != machine.shared.latency_ns:
+        lines.append(f"  what another core of the L3 has just written: {machine.shared.written_ns:g} ns")
     if machine.threads_per_core > 1:
         lines.append(f"  {machine.threads_per_core} CPUs share a core")
     return lines

@@ -98,7 +98,10 @@ def machine_json(machine: Machine) -> dict[str, Any]:
         "cpu_core": machine.cpu_cores,
         "cpu_l3": machine.cpu_l3,
         "private": cache(machine.private),
-        "shared": [{"node": node} | cache(machine.shared) for node in machine.l3_nodes],
+        "shared": [
+            {"node": node} | cache(machine.shared) | {"written_ns": machine.shared.written_ns}
+            for node in machine.l3_nodes
+        ],
         "memory": [
             {"node": node.index, "size_mib": node.memory_mib, "bandwidth_gbs": node.bandwidth_gbs}
             for node in machine.memory_nodes

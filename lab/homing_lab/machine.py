@@ -25,6 +25,7 @@ class Cache:
     size_kib: float
     ways: int
     latency_ns: float
+    written_ns: float  # what one core wrote and still holds, for another one of the same last level
 
 
 @dataclass

@@ -55,7 +55,7 @@ def read(top: Table, path: Path) -> Machine:
     nodes = _nodes(top, sources)
     count = len(nodes)
     cache = top.table("cache")
-    private, shared = (_cache(cache.table(kind), sources) for kind in ("private", "shared"))
+    private, shared = (_cache(kind, cache.table(kind), sources) for kind in ("private", "shared"))
     cache.finish()
     slit = _matrices(top, "distance", {"slit": (10, 254)}, count, sources, needed=count > 1)["slit"]
     latency = _matrices(
@@ -156,12 +156,12 @@ def _nodes(top: Table, sources: dict[str, str]) -> list[Node]:
     return nodes
 
 
-def _cache(table: Table, sources: dict[str, str]) -> Cache:
-    cache = Cache(
-        table.whole("size_kib", 1, 1 << 22),
-        table.whole("ways", 1, WAYS_MAX),
-        table.number("latency_ns", 0, 1e4),
-    )
+def _cache(which: str, table: Table, sources: dict[str, str]) -> Cache:
+    size, ways = table.whole("size_kib", 1, 1 << 22), table.whole("ways", 1, WAYS_MAX)
+    latency = table.number("latency_ns", 0, 1e4)
+    # in the core's own cache there is nobody else's
+    written = latency if which == "private" else table.number("written_ns", latency, 1e4, latency)
+    cache = Cache(size, ways, latency, written)
     if cache.size_kib * 1024 % (64 * cache.ways):
         raise table.bad("ways", f"ways that divide the {cache.size_kib * 16} lines")
     _close(table, sources)

@@ -80,7 +80,7 @@ class Session:
                 ) from None
             finally:
                 self._close_file()
-        self._machine.end()
+        self._machine.interrupt()  # the guest has said all; how it switches itself off is no matter
         return self._outcome
 
     def _wait(self, waiting: selectors.BaseSelector, deadline: float | None) -> None:

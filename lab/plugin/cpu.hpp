@@ -24,17 +24,17 @@ class miss_window {
  public:
   explicit miss_window(unsigned size) : done_(size, 0) {}
   /// When one more can be issued, at `now` or later.
-  [[nodiscard]] ticks room(ticks now) const noexcept { return std::max(now, *first()); }
-  void issue(ticks done) noexcept { *std::min_element(done_.begin(), done_.end()) = done; }
+  [[nodiscard]] ticks room(ticks now) const noexcept { return std::max(now, done_[first_]); }
+  void issue(ticks done) noexcept {
+    done_[first_] = done;
+    first_ = static_cast<std::size_t>(std::min_element(done_.begin(), done_.end()) - done_.begin());
+  }
   /// When all that are in flight are done.
   [[nodiscard]] ticks drained() const noexcept { return *std::max_element(done_.begin(), done_.end()); }
 
  private:
-  [[nodiscard]] std::vector<ticks>::const_iterator first() const noexcept {
-    return std::min_element(done_.begin(), done_.end());
-  }
-
   std::vector<ticks> done_;
+  std::size_t first_ = 0;  // of them, that which is done first
 };
 
 /// Lines that a load has asked for and that are not there yet: another load of one waits for it.

@@ -1,16 +1,15 @@
 #include "decode.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <new>
 
+#include "host_pages.hpp"
 #include "instruction_set.hpp"
 
 namespace homing::lab::model {
 namespace {
 
-constexpr std::size_t host_line_bytes = 64, huge_page_bytes = 2U << 20;
+constexpr std::size_t host_line_bytes = 64;
 
 }  // namespace
 
@@ -57,7 +56,7 @@ const code_block& code_block::make(std::pmr::memory_resource& memory, std::uint6
 void* huge_pages::do_allocate(std::size_t bytes, std::size_t alignment) {
   alignment = std::max(alignment, huge_page_bytes);
   void* const memory = ::operator new(bytes, std::align_val_t{alignment});
-  madvise(memory, bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);  // if it is refused, pages are small
+  ask_for_huge_pages(memory, bytes);
   return memory;
 }
 

@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
+#include "host_pages.hpp"
 #include "machine.hpp"
 #include "spin_lock.hpp"
 #include "units.hpp"
@@ -35,21 +37,28 @@ struct line_entry {
 
 class directory {
  public:
-  explicit directory(std::uint64_t lines) : bytes_(lines * sizeof(line_entry)) {
+  explicit directory(std::uint64_t lines) : bytes_(lines * sizeof(line_entry) + huge_page_bytes) {
     // Zeroed memory is a valid entry: no holder, no owner, unlocked.
-    void* const p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) throw machine_error("memory: the host has no address space for a directory of that size");
-    entries_ = static_cast<line_entry*>(p);
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory_ == MAP_FAILED) throw machine_error("memory: the host has no address space for a directory of that size");
+    void* first = memory_;
+    std::size_t room = bytes_;
+    std::align(huge_page_bytes, bytes_ - huge_page_bytes, first, room);
+    ask_for_huge_pages(first, room);
+    entries_ = static_cast<line_entry*>(first);
   }
   directory(const directory&) = delete;
   directory& operator=(const directory&) = delete;
-  ~directory() { munmap(entries_, bytes_); }
+  ~directory() { munmap(memory_, bytes_); }
 
   /// `line` is below the number given.
   [[nodiscard]] line_entry& at(std::uint64_t line) noexcept { return entries_[line]; }
+  /// The entry will be changed soon.
+  void prefetch(std::uint64_t line) const noexcept { __builtin_prefetch(entries_ + line, 1); }
 
  private:
   std::uint64_t bytes_;
+  void* memory_;
   line_entry* entries_;
 };
 

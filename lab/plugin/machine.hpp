@@ -36,6 +36,7 @@ struct cache_shape {
 
 struct shared_cache_shape : cache_shape {
   unsigned node = 0;
+  double written_ns = 0;  // what a core of it has written and still holds, for another core of it
 };
 
 struct memory_shape {

@@ -25,14 +25,9 @@ memory_map::memory_map(const machine& m) {
       c.blocks.push_back({memory.node, times * before, times * before + size});
       before += size;
     }
+    addresses_end_ = std::max(addresses_end_, c.blocks.back().end);
     candidates_.push_back(std::move(c));
   }
-}
-
-std::uint64_t memory_map::addresses_end() const {
-  std::uint64_t end = 0;
-  for (const candidate& c : candidates_) end = std::max(end, c.blocks.back().end);
-  return end;
 }
 
 void memory_map::learn(std::uint64_t address, unsigned linux_node) { pages_[linux_node].push_back(address); }

@@ -48,7 +48,7 @@ class memory_map {
   [[nodiscard]] const std::vector<block>& blocks() const { return blocks_; }
   [[nodiscard]] const std::string& layout() const { return layout_; }
   /// An address that no block of any layout reaches: how large tables by address must be.
-  [[nodiscard]] std::uint64_t addresses_end() const;
+  [[nodiscard]] std::uint64_t addresses_end() const noexcept { return addresses_end_; }
 
  private:
   struct candidate {
@@ -58,6 +58,7 @@ class memory_map {
   [[nodiscard]] std::string explain(candidate& c) const;
 
   std::vector<candidate> candidates_;
+  std::uint64_t addresses_end_ = 0;
   std::map<unsigned, std::vector<std::uint64_t>> pages_;  // by Linux node
   std::vector<block> blocks_;
   std::string layout_;

@@ -38,6 +38,7 @@ memory_system::memory_system(const machine& m, const memory_map& map)
     shared_.emplace_back(s);
     node_of_shared_.push_back(s.node);
     shared_latency_.push_back(scale_.from_ns(s.latency_ns));
+    written_latency_.push_back(scale_.from_ns(s.written_ns));
   }
   for (const memory_shape& memory : m.memory) {
     controllers_[memory.node] = std::make_unique<capacity>(scale_.occupancy(line_bytes, memory.bandwidth_gbs));
@@ -121,17 +122,19 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
       owner_shared = shared_of_core_[e.owner - 1U];
       from_owner = share_owner(e, line);
     }
-    waits = e.ready > cpu.now();
-    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     e.cores |= bit(cpu.core);
     const bool alone = e.cores == bit(cpu.core) && (e.shared & ~bit(cpu.shared)) == 0;
     from_shared = shared_[cpu.shared].insert(line, false);
+    if (from_shared.present) directory_.prefetch(from_shared.line);
     e.shared |= static_cast<std::uint32_t>(bit(cpu.shared));
     const bool may_write = !load || alone;
     from_core = private_[cpu.core].insert(
         line, may_write ? private_cache::permission::writable : private_cache::permission::shared, !load,
         e.fought.load(std::memory_order_relaxed));
+    if (from_core.present) directory_.prefetch(from_core.line);
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
+    waits = e.ready > cpu.now();
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);  // while the host fetches who has to leave
     if (!load && cpu.timed) e.ready = done;  // [LM6]
   }
   count(cpu, served, home, by);
@@ -226,9 +229,11 @@ movement memory_system::movement_of(const cpu_state& cpu, const line_entry& e, s
 /// [LM1] own last level or a neighbour's private cache; [LM2] who has newer data than memory; then the nearest.
 memory_system::service memory_system::find_server(const cpu_state& cpu, line_entry& e, std::uint64_t line,
                                                   unsigned home) {
+  const std::uint64_t neighbours = e.cores & cores_of_shared_[cpu.shared] & ~bit(cpu.core);
   if ((e.shared & bit(cpu.shared)) != 0) shared_[cpu.shared].touch(line);
-  if ((e.shared & bit(cpu.shared)) != 0 || (e.cores & cores_of_shared_[cpu.shared] & ~bit(cpu.core)) != 0) {
-    return {source::local_cache, cpu.node, shared_latency_[cpu.shared]};
+  if ((e.shared & bit(cpu.shared)) != 0 || neighbours != 0) {
+    const bool written = e.owner != 0 && (neighbours & bit(e.owner - 1U)) != 0 && private_[e.owner - 1U].find(line).dirty();
+    return {source::local_cache, cpu.node, (written ? written_latency_ : shared_latency_)[cpu.shared]};
   }
   const auto cached_in = [&](unsigned node) {
     return service{node == cpu.node ? source::local_cache : source::remote_cache, node, cache_latency_[cpu.node][node]};

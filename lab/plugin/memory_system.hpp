@@ -34,6 +34,13 @@ class memory_system {
     ticks issued = 0, done = 0;
     bool hit = false, ahead = false, waits = false;
   };
+  /// Says that an access of `cpu` to `line` comes soon: if that will be a miss, the host fetches what the model has of
+  /// the line meanwhile.
+  void expect(const cpu_state& cpu, std::uint64_t line) const noexcept {
+    if (private_[cpu.core].find(line)) return;
+    directory_.prefetch(line);
+    shared_[cpu.shared].prefetch(line);
+  }
   /// An access of `cpu` to physical line `line`, at `at`; `virtual_line` is where the program sees it.
   outcome serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
   /// The same now, by a core that has no scoreboard: it waits unless the access is `ahead`.
@@ -78,7 +85,7 @@ class memory_system {
   std::vector<std::vector<std::vector<unsigned>>> routes_;
   std::vector<unsigned> shared_of_core_, node_of_shared_;
   std::vector<std::uint64_t> cores_of_shared_;
-  std::vector<ticks> shared_latency_;
+  std::vector<ticks> shared_latency_, written_latency_;
   std::vector<std::vector<ticks>> dram_latency_, cache_latency_;
   std::deque<private_cache> private_;
   std::deque<shared_cache> shared_;

@@ -40,7 +40,7 @@ class pipeline {
   /// An instruction with memory enters; its access begins at address_ready() or later.
   ticks enter(ticks now) noexcept { return std::max(now + per_instruction_, window_[at_]); }
   [[nodiscard]] ticks address_ready(const micro_op& op, ticks now) const noexcept {
-    return std::max({now, ready_[op.address[0]], ready_[op.address[1]]});
+    return std::max(now, ready(op.address));
   }
   /// Its data is there at `data`; `again`: a further part of what has left already.
   void loaded(const micro_op& op, ticks data, bool again) noexcept {
@@ -79,11 +79,11 @@ class pipeline {
   [[nodiscard]] ticks near_hit() const noexcept { return load_; }
 
  private:
-  template <std::size_t N>
-  [[nodiscard]] ticks ready(const std::array<std::uint8_t, N>& of) const noexcept {
-    ticks t = 0;
-    for (const std::uint8_t r : of) t = std::max(t, ready_[r]);
-    return t;
+  [[nodiscard]] ticks ready(const std::array<std::uint8_t, 2>& of) const noexcept {
+    return std::max(ready_[of[0]], ready_[of[1]]);
+  }
+  [[nodiscard]] ticks ready(const std::array<std::uint8_t, 4>& of) const noexcept {
+    return std::max(std::max(ready_[of[0]], ready_[of[1]]), std::max(ready_[of[2]], ready_[of[3]]));
   }
   void result(const micro_op& op, ticks done) noexcept {
     last_result_ = done;

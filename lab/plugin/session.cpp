@@ -158,6 +158,7 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
     memory.access(cpu, virtual_line, line, kind, by);
     return 0;
   }
+  memory.expect(cpu, line);
   reach(i, at);
   const bool again = cpu.begun > at.index;
   pipeline& board = cpu.board;

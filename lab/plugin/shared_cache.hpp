@@ -23,6 +23,13 @@ class shared_cache {
         words_(new std::uint64_t[shape.sets() * shape.ways]{}),
         locks_(new spin_lock[shape.sets()]) {}
 
+  /// The line's set will be changed soon.
+  void prefetch(std::uint64_t line) const noexcept {
+    const std::uint64_t set = set_of_(line);
+    __builtin_prefetch(&locks_[set], 1);
+    __builtin_prefetch(words_of(set), 1);
+    __builtin_prefetch(words_of(set) + ways_ - 1, 1);
+  }
   /// True if the line is here; it becomes the youngest of its set.
   bool touch(std::uint64_t line) noexcept {
     const std::uint64_t set = set_of_(line);

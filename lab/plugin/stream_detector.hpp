@@ -54,7 +54,7 @@ class stream_detector {
     std::uint8_t before, after;
   };
   static constexpr std::uint8_t new_ones = streams, followed = streams + 1;  // the lists' sentinels
-  static constexpr std::size_t buckets = 256;
+  static constexpr std::size_t buckets = 2048;
 
   static std::size_t bucket(std::uint64_t line) noexcept { return line / (2 * distance_max) % buckets; }
 

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import LabError
 from ..output import write_text
-from .tell import document, print_text, read
 
 if TYPE_CHECKING:
     from ..pack import Pack
 
-__all__ = ["named", "print_text", "read"]
+# What reads debug information is imported where it is used: a run without --hot starts sooner.
+
+
+def read(file: Path) -> dict[str, Any] | None:
+    """hot.json, or None where the plugin wrote none (--hot was not asked for, or the machine did not get that far)."""
+    if not file.is_file():
+        return None
+    from . import tell
+
+    return tell.read(file)
+
+
+def print_text(hot: dict[str, Any], to: TextIO) -> None:
+    from . import tell
+
+    tell.print_text(hot, to)
 
 
 def named(raw: dict[str, Any], pack: Pack, results: Path | None) -> dict[str, Any]:
     """The plugin's addresses with names; kept as hot.json among the results."""
+    from .tell import document
+
     sources = {path: entry.source for path, entry in pack.entries.items() if entry.source is not None}
     told = document(raw, sources, sources.get)
     if results:

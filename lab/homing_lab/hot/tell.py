@@ -17,9 +17,8 @@ SCHEMA = 1
 LINES, FUNCTIONS, USERS = 10, 10, 4
 
 
-def read(file: Path) -> dict[str, Any] | None:
-    """hot.json, or None where the plugin wrote none (the machine did not get that far)."""
-    return written_by_plugin(file, SCHEMA) if file.is_file() else None
+def read(file: Path) -> dict[str, Any]:
+    return written_by_plugin(file, SCHEMA)
 
 
 def document(

@@ -7,13 +7,15 @@ import json
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from ..errors import LabError, UsageError
 from ..output import write_text
-from . import figures, files, page, runs, sheet
+
+if TYPE_CHECKING:
+    from . import runs
 
 PAGE = Path("lab-report.html")
 
@@ -26,6 +28,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _regions(groups: list[runs.Group], chosen: list[str]) -> list[str]:
+    from . import figures
+
     there = figures.region_labels([run for group in groups for run in group.runs])
     for label in chosen:
         if label not in there:
@@ -89,6 +93,9 @@ def report(
       homing lab report before after --region solve --json | jq '.regions[0].runs[1].shares'
       for i in 1 2 3; do homing lab run --results five/$i -- ./app; done;  homing lab report five
     """
+    # Imported here, for the other commands are quicker without.
+    from . import figures, files, page, runs, sheet
+
     if as_csv and as_json:
         raise UsageError("report: expected --csv or --json, not both")
     groups = runs.collect(run or [], label or [], machine or [])
