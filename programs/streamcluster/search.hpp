@@ -12,8 +12,10 @@
 #include <numeric>
 #include <vector>
 
+#include <homing/distribution.hpp>
+
 #include "../../bench/common/work.hpp"
-#include "../common/models.hpp"
+#include "../common/at_home.hpp"
 #include "kernels.hpp"
 
 namespace streamcluster {
@@ -39,12 +41,18 @@ class random_numbers {
   std::uint64_t state_;
 };
 
-template <class Model>
+/// How a loop over blocks of points is dealt is the variant's: `loops.over(blocks, f)` calls f(first, last) for parts
+/// of the distribution's indices, on any threads, and ends when all have ended.
+template <class Loops>
 class search {
  public:
-  /// `blocks` is the index space of blocks of `count` points.
-  search(Model& model, programs::space& blocks, const points& p, std::size_t count, std::uint64_t seed)
-      : model_(model), blocks_(blocks), points_(p), count_(count), random_(seed), sums_(blocks.size()) {}
+  search(Loops& loops, const points& p, std::size_t count, std::uint64_t seed)
+      : loops_(loops),
+        blocks_(homing::block((count + points_a_block - 1) / points_a_block)),
+        points_(p),
+        count_(count),
+        random_(seed),
+        sums_(blocks_.size()) {}
 
   /// Returns what all points cost in the end, without the centres' own.
   double run(const bounds& wanted) {
@@ -76,7 +84,8 @@ class search {
   /// f(first, last) of each block of points, added up in order.
   template <class F>
   double over_points(const F& f) {
-    model_.loop(blocks_, [&](std::size_t first, std::size_t last) {
+    loops_.over(blocks_, [&](std::size_t first, std::size_t last) {
+      programs::count_work(blocks_, first, last);
       for (std::size_t b = first; b < last; ++b) {
         sums_[b] = f(b, b * points_a_block, std::min(count_, (b + 1) * points_a_block));
       }
@@ -177,8 +186,8 @@ class search {
     return won;
   }
 
-  Model& model_;
-  programs::space& blocks_;
+  Loops& loops_;
+  homing::regular_distribution<1> blocks_;
   points points_;
   std::size_t count_;
   random_numbers random_;
