@@ -1,6 +1,7 @@
 #include "problem.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <span>
 
 namespace streamcluster {
@@ -30,10 +31,11 @@ void make_points(std::span<float> to, std::size_t dims, std::uint64_t seed) {
   }
 }
 
-/// A plain local search from one centre: tries all ways to move one, to open one and to close one, until none is
-/// better. Returns what points and centres cost then.
-double exhaustive_cost(const points& p, std::size_t count, double z) {
-  std::vector<std::uint32_t> centres{0};
+/// A plain local search from the first points: tries all ways to move a centre, to open one and to close one, as far as
+/// so many are wanted, until none is better. Returns what points and centres cost then.
+double exhaustive_cost(const points& p, std::size_t count, double z, const bounds& wanted) {
+  std::vector<std::uint32_t> centres(wanted.k_least);
+  std::iota(centres.begin(), centres.end(), 0U);
   const auto cost_of = [&](const std::vector<std::uint32_t>& of) {
     double sum = z * static_cast<double>(of.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -49,7 +51,8 @@ double exhaustive_cost(const points& p, std::size_t count, double z) {
   for (bool better = true; better;) {
     better = false;
     const auto consider = [&](std::vector<std::uint32_t> other) {
-      const double cost = other.empty() ? HUGE_VAL : cost_of(other);
+      if (other.size() < wanted.k_least || other.size() > wanted.k_most) return;
+      const double cost = cost_of(other);
       if (cost >= best * (1 - 1e-9)) return;
       best = cost;
       centres = std::move(other);
@@ -118,7 +121,7 @@ std::string problem::wrong() const {
   const std::span<const float> costs(now_.cost, input_.batch);
   double cost = z_ * static_cast<double>(std::ranges::count(costs, 0.0F));
   for (const float c : costs) cost += static_cast<double>(c);
-  const double best = exhaustive_cost(now_.all(), input_.batch, z_);
+  const double best = exhaustive_cost(now_.all(), input_.batch, z_, input_.wanted);
   return cost <= 1.01 * best ? ""
                              : "cost " + std::to_string(cost) + ", exhaustive search finds " + std::to_string(best);
 }
