@@ -16,6 +16,8 @@
 
 #include "cpu_check.hpp"
 #include "options.hpp"
+#include "places.hpp"
+#include "variants.hpp"
 
 namespace programs {
 namespace {
@@ -121,16 +123,6 @@ void print(const description& program, const options& o, const line& l, const ou
   std::fflush(stdout);
 }
 
-// An OpenMP runtime reads these before main() begins.
-void with_places(char** argv) {
-  if (std::getenv("OMP_PLACES") != nullptr) return;
-  ::setenv("OMP_PLACES", "cores", 1);
-  ::setenv("OMP_PROC_BIND", "spread", 0);
-  ::execv("/proc/self/exe", argv);
-  std::fprintf(stderr, "%s: OMP_PLACES is not in the environment, and starting again with it failed: %s\n", argv[0],
-               std::strerror(errno));
-}
-
 // Libraries look at masks and policies when they are loaded: so these are set first, and the program starts again.
 void with_surroundings(char** argv, const surroundings& s) {
   if (std::getenv(surrounded) != nullptr || (s.pages == page_policy::first_touch && !s.cpu_node)) return;
@@ -144,7 +136,7 @@ void with_surroundings(char** argv, const surroundings& s) {
 }
 
 int run_one(char** argv, const description& program, const variant& v, options& o) {
-  if (v.name == "openmp-affinity") with_places(argv);
+  if (v.name == "openmp-affinity") start_with_places(argv);
   if (o.what.label.empty()) o.what.label = std::string(program.name) + ", " + std::string(v.name);
   const contender other(o.what.against, o.what.threads, o.what.seed);
   outcome result = v.measure(o.what);
@@ -196,6 +188,7 @@ homing::page_census census_of(std::span<const homing::memory_range> data) {
 
 int run_program(int argc, char** argv, const description& program, std::span<const variant> variants) {
   require_cpu();
+  read_machine_in_all_places();
   options o = parse(argc, argv, program, variants);
   try {
     with_surroundings(argv, o.what.around);
@@ -221,6 +214,12 @@ int run_program(int argc, char** argv, const description& program, std::span<con
     std::fprintf(stderr, "%s: %s\n", std::string(program.name).c_str(), e.what());
     return 1;
   }
+}
+
+int run_program(int argc, char** argv, const description& program, std::initializer_list<variant_list> variants) {
+  variant_list all;
+  for (const variant_list& list : variants) all.insert(all.end(), list.begin(), list.end());
+  return run_program(argc, argv, program, std::span<const variant>(all));
 }
 
 }  // namespace programs

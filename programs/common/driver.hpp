@@ -15,6 +15,7 @@
 #include "../../bench/common/stopwatch.hpp"
 #include "at_home.hpp"
 #include "contender.hpp"
+#include "placing.hpp"
 #include "space.hpp"
 #include "surroundings.hpp"
 
@@ -44,7 +45,7 @@ struct outcome {
   double amount = 0;       ///< of work in one, in the program's unit
   work_done work;          ///< of all repetitions; nothing if the program has no homes
   homing::page_census pages;
-  model_base::migration moved;
+  migration moved;
   std::string wrong;            ///< empty, or what is wrong with the result
   std::string note;             ///< what the program has to say of its result
   std::uint64_t contended = 0;  ///< pieces of work of the contender, while the program was measured
@@ -66,39 +67,58 @@ struct description {
 /// Pages of several ranges together.
 [[nodiscard]] homing::page_census census_of(std::span<const homing::memory_range> data);
 
-/// Makes a solver, runs it, and checks each repetition if that was asked for.
+/// Runs what a variant has made, and checks each repetition if that was asked for.
 ///
-/// A solver is made of (const request&, Model&), untimed. reset() comes before each run(), which is timed; wrong() is
-/// empty if the result is right; data() is what its pages are counted of, amount() its work, note() a remark or none.
+/// A solver is made of a request, untimed. reset() comes before each run(), which is timed; wrong() is empty if the
+/// result is right; data() is what its pages are counted of, amount() its work. It may have a remark, note(), and what
+/// was moved to its home, moved().
+template <class Solver>
+void repeat(Solver& solver, const request& r, outcome& result) {
+  for (int i = -r.warm_ups; i < r.repetitions && result.wrong.empty(); ++i) {
+    solver.reset();
+    if (i == 0) forget_work();
+    const work_done before = counted_work();
+    double ms = 0;
+    {
+      const homing::lab::region counted(i < 0 ? "warm-up" : r.label);
+      const std::int64_t begun_ns = bench::wall_ns();
+      solver.run();
+      ms = static_cast<double>(bench::wall_ns() - begun_ns) / 1e6;
+    }
+    if (i >= 0) {
+      const work_done after = counted_work();
+      result.ms.push_back(ms);
+      result.work.at_home += after.at_home - before.at_home;
+      result.work.away += after.away - before.away;
+    }
+    if (r.check) result.wrong = solver.wrong();
+  }
+  const std::vector<homing::memory_range> data = solver.data();
+  result.pages = census_of(data);
+  result.amount = solver.amount();
+  if constexpr (requires { solver.note(); }) result.note = solver.note();
+  if constexpr (requires { solver.moved(); }) result.moved = solver.moved();
+}
+
+/// Makes a solver where `Threads` lets programs run, and repeats it.
+template <class Solver, class Threads>
+outcome measure(const request& r) {
+  Threads threads(r.threads);
+  outcome result;
+  threads.enter([&] {
+    Solver solver(r);
+    repeat(solver, r, result);
+  });
+  return result;
+}
+
 template <template <class> class Solver, class Model>
 outcome measure(const request& r) {
   Model model(r.threads);
   outcome result;
   model.enter([&] {
     Solver<Model> solver(r, model);
-    for (int i = -r.warm_ups; i < r.repetitions && result.wrong.empty(); ++i) {
-      solver.reset();
-      if (i == 0) forget_work();
-      const work_done before = counted_work();
-      double ms = 0;
-      {
-        const homing::lab::region counted(i < 0 ? "warm-up" : r.label);
-        const std::int64_t begun_ns = bench::wall_ns();
-        solver.run();
-        ms = static_cast<double>(bench::wall_ns() - begun_ns) / 1e6;
-      }
-      if (i >= 0) {
-        const work_done after = counted_work();
-        result.ms.push_back(ms);
-        result.work.at_home += after.at_home - before.at_home;
-        result.work.away += after.away - before.away;
-      }
-      if (r.check) result.wrong = solver.wrong();
-    }
-    const std::vector<homing::memory_range> data = solver.data();
-    result.pages = census_of(data);
-    result.amount = solver.amount();
-    if constexpr (requires { solver.note(); }) result.note = solver.note();
+    repeat(solver, r, result);
   });
   result.moved = model.moved();
   return result;

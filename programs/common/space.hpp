@@ -14,26 +14,10 @@
 
 #include "array.hpp"
 #include "at_home.hpp"
+#include "parts.hpp"
+#include "placing.hpp"
 
 namespace programs {
-
-/// Domains of this machine; a computation by parts has one part for each.
-[[nodiscard]] inline std::uint32_t part_count() {
-  return static_cast<std::uint32_t>(homing::topology::current().domains().size());
-}
-
-/// Indices first <= i < last.
-struct interval {
-  std::size_t first;
-  std::size_t last;
-  [[nodiscard]] std::size_t size() const noexcept { return last - first; }
-};
-
-/// The p-th of so many nearly equal intervals, as homing::block deals them.
-[[nodiscard]] inline interval share_of(std::size_t size, std::size_t parts, std::size_t p) noexcept {
-  const auto begin = [&](std::size_t i) { return i * (size / parts) + std::min(i, size % parts); };
-  return {begin(p), begin(p + 1)};
-}
 
 /// Indices 0..size-1 in blocks over all domains, and what TBB's affinity_partitioner learns of loops over them.
 /// Bodies get (first, last). Threads: one loop at a time.
@@ -98,11 +82,6 @@ class cube {
 /// What is the same in most models.
 class model_base {
  public:
-  /// Bytes that were moved to their homes, and the time that took.
-  struct migration {
-    std::size_t bytes = 0;
-    double ms = 0;
-  };
   [[nodiscard]] const migration& moved() const noexcept { return moved_; }
 
   /// Runs all of a program: where its threads may be set up.

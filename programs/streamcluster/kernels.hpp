@@ -36,4 +36,12 @@ double gain(const points& p, const float* centre, std::size_t first, std::size_t
 void reassign(const points& p, const float* centre, std::uint32_t number, std::size_t first, std::size_t last,
               std::span<const std::uint8_t> closing, std::span<const std::uint32_t> renumbered) noexcept;
 
+/// second[i] is what point i costs at the nearest of those centres that are not its own.
+void second_nearest(const points& p, std::span<const std::uint32_t> centres, std::size_t first, std::size_t last,
+                    std::span<float> second) noexcept;
+/// What a new centre there would win; and to losses[c] is added what is lost if centre c closed in exchange, its points
+/// going where they cost least.
+double exchange_gain(const points& p, const float* centre, std::size_t first, std::size_t last,
+                     std::span<const float> second, std::span<double> losses) noexcept;
+
 }  // namespace streamcluster

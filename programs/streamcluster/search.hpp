@@ -12,14 +12,17 @@
 #include <numeric>
 #include <vector>
 
+#include <homing/distribution.hpp>
+
 #include "../../bench/common/work.hpp"
-#include "../common/models.hpp"
+#include "../common/at_home.hpp"
 #include "kernels.hpp"
 
 namespace streamcluster {
 
 constexpr std::size_t points_a_block = 32;
 constexpr std::size_t small_batch = 1024;
+constexpr int more_starts = 3;  // of a small batch
 
 struct bounds {
   std::size_t k_least;
@@ -39,12 +42,18 @@ class random_numbers {
   std::uint64_t state_;
 };
 
-template <class Model>
+/// How a loop over blocks of points is dealt is the variant's: `loops.over(blocks, f)` calls f(first, last) for parts
+/// of the distribution's indices, on any threads, and ends when all have ended.
+template <class Loops>
 class search {
  public:
-  /// `blocks` is the index space of blocks of `count` points.
-  search(Model& model, programs::space& blocks, const points& p, std::size_t count, std::uint64_t seed)
-      : model_(model), blocks_(blocks), points_(p), count_(count), random_(seed), sums_(blocks.size()) {}
+  search(Loops& loops, const points& p, std::size_t count, std::uint64_t seed)
+      : loops_(loops),
+        blocks_(homing::block((count + points_a_block - 1) / points_a_block)),
+        points_(p),
+        count_(count),
+        random_(seed),
+        sums_(blocks_.size()) {}
 
   /// Returns what all points cost in the end, without the centres' own.
   double run(const bounds& wanted) {
@@ -66,6 +75,7 @@ class search {
     least_ = std::min(wanted.k_least, centres_.size());
     improve(0.001, wanted);
     finish();
+    if (count_ <= small_batch) start_again(wanted);
     return cost_;
   }
   /// The points that are centres, by number.
@@ -76,7 +86,8 @@ class search {
   /// f(first, last) of each block of points, added up in order.
   template <class F>
   double over_points(const F& f) {
-    model_.loop(blocks_, [&](std::size_t first, std::size_t last) {
+    loops_.over(blocks_, [&](std::size_t first, std::size_t last) {
+      programs::count_work(blocks_, first, last);
       for (std::size_t b = first; b < last; ++b) {
         sums_[b] = f(b, b * points_a_block, std::min(count_, (b + 1) * points_a_block));
       }
@@ -129,15 +140,58 @@ class search {
           over_points([&](std::size_t, std::size_t i, std::size_t j) { return assign_nearer(points_, at, c, i, j); });
     }
   }
-  /// Proposes every point of a small batch, until none wins anything.
+  /// Proposes every point of a small batch, and exchanges it for each centre, until neither wins anything.
   void finish() {
     settle();
     if (count_ > small_batch) return;
+    find_second();
     for (std::size_t idle = 0, i = 0; idle < count_; ++idle, i = (i + 1) % count_) {
-      if (propose(static_cast<std::uint32_t>(i)) <= 0) continue;
+      const auto x = static_cast<std::uint32_t>(i);
+      if (propose(x) <= 0 && !exchange(x)) continue;
       idle = 0;
       settle();
+      find_second();
     }
+  }
+  /// Searches once more from other first centres, and keeps the best result that has as many centres as wanted.
+  void start_again(const bounds& wanted) {
+    std::vector<std::uint32_t> best = centres_;
+    const auto all_costs = [this] { return cost_ + z_ * static_cast<double>(centres_.size()); };
+    double least = all_costs();
+    for (int i = 0; i < more_starts; ++i) {
+      least_ = 0;
+      start(wanted);
+      least_ = std::min(wanted.k_least, centres_.size());
+      improve(0.001, wanted);
+      finish();
+      if (all_costs() >= least || centres_.size() < wanted.k_least || centres_.size() > wanted.k_most) continue;
+      least = all_costs();
+      best = centres_;
+    }
+    centres_ = std::move(best);
+    settle();
+  }
+  void find_second() {
+    second_.resize(count_);
+    over_points([&](std::size_t, std::size_t i, std::size_t j) {
+      second_nearest(points_, centres_, i, j, second_);
+      return 0.0;
+    });
+  }
+  /// Puts x in the place of the centre where that pays most. Where a proposal closes a centre, all of its points go to
+  /// x; here they go wherever they cost least, which is more work.
+  bool exchange(std::uint32_t x) {
+    const std::size_t k = centres_.size();
+    losses_.assign(blocks_.size() * k, 0);
+    const double won = over_points([&](std::size_t b, std::size_t i, std::size_t j) {
+      return exchange_gain(points_, points_.point(x), i, j, second_, std::span(losses_).subspan(b * k, k));
+    });
+    std::vector<double> lost(k, 0.0);
+    for (std::size_t at = 0; at < losses_.size(); ++at) lost[at % k] += losses_[at];
+    const auto least = std::ranges::min_element(lost);
+    if (won - *least <= 1e-6 * cost_) return false;  // more than what rounding to floats makes
+    centres_[static_cast<std::size_t>(least - lost.begin())] = x;
+    return true;
   }
 
   /// Opens a centre at a point if that pays. Returns what it won, costs of centres included.
@@ -177,13 +231,14 @@ class search {
     return won;
   }
 
-  Model& model_;
-  programs::space& blocks_;
+  Loops& loops_;
+  homing::regular_distribution<1> blocks_;
   points points_;
   std::size_t count_;
   random_numbers random_;
   std::vector<double> sums_;
   std::vector<double> losses_;  ///< of each block, of each centre
+  std::vector<float> second_;   ///< what each point of a small batch costs at its nearest centre but one
   std::vector<std::uint32_t> centres_;
   double cost_ = 0;
   double z_ = 0;
