@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "platform/check.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::sync {
@@ -42,6 +43,7 @@ class mailbox {
       }
       // [M2] relaxed: the claim of an index; the cell itself is handed over by turn.
       if (ahead == 0 && back_.compare_exchange_weak(at, at + 1, relaxed, relaxed)) {
+        platform::require_hot([&] { return item != 0; }, "M3: mail is not nothing");
         c.tag.store(tag, relaxed);
         c.item.store(item, relaxed);
         // [M3] release: publishes item, tag and what the item points to; partner M4.
@@ -74,6 +76,7 @@ class mailbox {
         }
         // [M6] relaxed: the claim of an index; whoever wins it read this lap's item, since turn says so.
         if (front_.compare_exchange_weak(at, at + 1, relaxed, relaxed)) {
+          platform::require_hot([&] { return item != 0; }, "M4: a cell whose turn it is is filled");
           // [M5] release: the cell has been read and may be filled again; partner M1.
           c.turn.store(at + mask_ + 1, release);
           return item;

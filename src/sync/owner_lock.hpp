@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "platform/check.hpp"
 #include "sync/asymmetric_fence.hpp"
 #include "sync/atomic.hpp"
 #include "sync/spin_lock.hpp"
@@ -36,6 +37,7 @@ class basic_owner_lock {
 
   /// The cheap way alone, and a light fence in any case. False if the lock is shared: the owner has nothing then.
   [[nodiscard]] bool try_lock_as_owner() noexcept {
+    platform::require_hot([&] { return !inside_.load(relaxed); }, "OL1: its owner is not inside already");
     inside_.store(true, relaxed);
     // relaxed, both: the fence between them orders them; who finds the lock shared acquires by the one beneath.
     light_fence();  // [OL1] inside, before the look; partner OL2

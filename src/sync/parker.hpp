@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "platform/check.hpp"
 #include "sync/atomic.hpp"
 #include "sync/futex.hpp"
 
@@ -20,7 +21,9 @@ class parker {
   /// Sleeps until a token is there, and takes it.
   void park() noexcept {
     // relaxed: where this reads a token, it passes the token's release on to the acquire below. [S5]
-    if (word_.exchange(parked, relaxed) != token) {
+    const std::uint32_t before = word_.exchange(parked, relaxed);
+    platform::require_hot([&] { return before != parked; }, "S5: one thread parks here, its owner");
+    if (before != token) {
       do {
         futex_wait(word_, parked);
       } while (word_.load(relaxed) != token);

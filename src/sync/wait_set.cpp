@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "platform/check.hpp"
 #include "sync/futex.hpp"
 
 namespace homing::sync {
@@ -49,6 +50,7 @@ wait_set::outcome wait_set::enlistment::park() noexcept {
 
 void wait_set::unlink(waiter& w) noexcept {
   waiters_.remove(w);
+  platform::require(count_.load(relaxed) > 0, "W1: each enlisted waiter is counted");
   // relaxed: only holders of lock_ write it, and a notifier that still reads the old value merely looks in vain. [W4]
   count_.store(count_.load(relaxed) - 1, relaxed);
 }
@@ -73,6 +75,7 @@ void wait_set::choose(std::uint32_t at_most, match_function matches, const void*
   while (chosen != nullptr) {
     waiter* const next = chosen->next;  // [W5] read first: once its word is set, the record may be gone
     atomic<std::uint32_t>& word = chosen->word;
+    platform::require_hot([&] { return word.load(relaxed) == not_chosen; }, "W5: a record is chosen once");
     // [W5] release: pairs with the acquire in park() [W3].
     word.store(static_cast<std::uint32_t>(why), release);
     futex_wake(word, 1);

@@ -22,6 +22,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "sync/asymmetric_fence.hpp"
 #include "sync/atomic.hpp"
 
@@ -71,6 +72,7 @@ class work_deque {
       return false;
     }
     entry& e = owner_array_[at];
+    platform::require_hot([&] { return item != 0 && e.item.load(relaxed) == 0; }, "D1: an entry at the tail is empty");
     // [D1] The tag is written before the item, and the item before the tail: release on each, acquired by D5 and D4.
     e.tag.store(tag, relaxed);
     e.item.store(item, release);
@@ -103,6 +105,7 @@ class work_deque {
       }
     }
     if (!passed_over && tail_.load(relaxed) != 0) {
+      platform::require_hot([&] { return is_empty_below(tail_.load(relaxed)); }, "D7: all has been popped");
       // [D7] Both ends back to 0. release on head: a thief's D6 that reads it reads tail 0 or later.
       tail_.store(0, relaxed);
       head_.store(0, release);
@@ -246,6 +249,8 @@ class work_deque {
       const std::uint64_t tag = owner_array_[at].tag.load(relaxed);
       const std::uintptr_t item = owner_array_[at].item.exchange(0, acq_rel);
       if (item != 0) {
+        platform::require_hot([&] { return kept < capacity && target[kept].item.load(relaxed) == 0; },
+                              "D8: an entry moves to an empty place");
         target[kept].tag.store(tag, relaxed);
         target[kept].item.store(item, release);
         ++kept;
@@ -262,6 +267,11 @@ class work_deque {
       lower_head(0);
     }
     return true;
+  }
+
+  /// Owner: no entry of [0, to) is left. Only it fills entries.
+  [[nodiscard]] bool is_empty_below(std::size_t to) const noexcept {
+    return std::all_of(owner_array_, owner_array_ + to, [](const entry& e) { return e.item.load(relaxed) == 0; });
   }
 
   /// Owner or thief: no entry at or above `at` may stay below head.

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "platform/check.hpp"
 #include "sync/atomic.hpp"
 
 namespace tbb::detail::r1 {
@@ -66,6 +67,9 @@ struct queuing_rw_mutex_impl {
   static request* unlink(request& r, request* tail) noexcept {
     request* const before = prev(r);
     request* const after = next(r);
+    homing::platform::require_hot(
+        [&] { return (before == nullptr || next(*before) == &r) && (after == nullptr ? tail : prev(*after)) == &r; },
+        "QW1: a request is linked to both its neighbours, or the last");
     if (before != nullptr) {
       set_next(*before, after);
     }

@@ -56,8 +56,6 @@ struct task_arena_impl {
     return r;
   }
 
-  static int wanted_concurrency(const d1::task_arena_base& user) noexcept { return user.my_max_concurrency; }
-
   /// After attach(): the object shows the settings of the arena that it now refers to.
   static void copy_settings(d1::task_arena_base& user, const homing::scheduler::arena& a) noexcept {
     user.my_max_concurrency = static_cast<int>(a.max_concurrency());

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "platform/sanitizer.hpp"
 
 namespace homing::scheduler {
@@ -54,6 +55,7 @@ arena_memory::kept_block* arena_memory::swap_for_oldest(kept_block& newest) noex
     return nullptr;
   }
   --count_;
+  platform::require(count_ == kept_max && !kept_.empty(), "A24: so many blocks are kept, and no more");
   kept_block* const oldest = kept_.last();
   kept_.remove(*oldest);
   return oldest;

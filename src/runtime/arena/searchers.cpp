@@ -94,7 +94,8 @@ void searchers::see_all_pushes() noexcept {
              fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::seq_cst, sync::relaxed)) {
     quick_looks_.store(0, sync::relaxed);
     sync::heavy_fence();  // whoever pushed before it saw the change is seen now; all others pass full fences
-    fence_duty_.store(fence_duty::pushers, sync::seq_cst);
+    platform::require(fence_duty_.exchange(fence_duty::pushers, sync::seq_cst) == fence_duty::changing,
+                      "S9: who begins a change of duty ends it");
     return;
   }
   sync::heavy_fence();

@@ -10,6 +10,7 @@
 /// Source:    TBB-NUMA figure 9 (the counter of a domain's idle threads).
 #pragma once
 
+#include "platform/check.hpp"
 #include "runtime/arena/work_places.hpp"
 #include "runtime/task/search_scope.hpp"
 
@@ -39,7 +40,11 @@ class searchers {
   /// [S4] On behalf of a thread of that domain that the caller is about to wake: the next push wakes no second one.
   void transfer_to(domain_index domain, const search_scope& scope) noexcept;
   /// The woken thread has come, and searches with the mark that its waker made.
-  static void adopt(thread_state& t) noexcept { t.slot->searching.set(); }
+  void adopt(thread_state& t) noexcept {
+    platform::require_hot([&] { return places_.searching.in_domain(t.domain) > 0; },
+                          "S4: who wakes a thread has counted it as searching");
+    t.slot->searching.set();
+  }
   /// [S3] The thread has a task, or what it waited for has come, or [S8] it runs its user's code: if it was the last
   /// one, it looks for what is left and calls for that.
   void stop_searching(thread_state& t, const search_scope& scope) noexcept;

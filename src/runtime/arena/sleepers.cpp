@@ -1,5 +1,7 @@
 #include "runtime/arena/sleepers.hpp"
 
+#include "platform/check.hpp"
+
 namespace homing::scheduler {
 
 void sleepers::add(sleeper& s) noexcept {
@@ -8,13 +10,18 @@ void sleepers::add(sleeper& s) noexcept {
   count_.fetch_add(1, sync::relaxed);
 }
 
+/// Under the lock.
+void sleepers::unlist(sleeper& s) noexcept {
+  sleeping_.remove(s);
+  platform::require(count_.fetch_sub(1, sync::relaxed) > 0, "S1: each sleeper on the list is counted");
+}
+
 bool sleepers::remove(sleeper& s) noexcept {
   const sync::scoped_spin_lock hold(lock_);
   if (!s.listed) {
     return true;
   }
-  sleeping_.remove(s);
-  count_.fetch_sub(1, sync::relaxed);
+  unlist(s);
   return false;
 }
 
@@ -31,7 +38,7 @@ void sleepers::stop_waiting_for_slot(sleeper& s) noexcept {
     const sync::scoped_spin_lock hold(lock_);
     if (s.listed) {
       slot_waiters_.remove(s);
-      slot_waiter_count_.fetch_sub(1, sync::relaxed);
+      platform::require(slot_waiter_count_.fetch_sub(1, sync::relaxed) > 0, "A2: who waits for a slot is counted");
       return;
     }
   }
@@ -47,7 +54,7 @@ void sleepers::call_for_slot() noexcept {
       return;
     }
     called = first->thread;
-    slot_waiter_count_.fetch_sub(1, sync::relaxed);
+    platform::require(slot_waiter_count_.fetch_sub(1, sync::relaxed) > 0, "A2: who waits for a slot is counted");
   }
   called->parker.unpark();
 }
@@ -104,8 +111,7 @@ bool sleepers::wake(const work_call& call, reach who) noexcept {
     if (chosen == nullptr) {
       return false;
     }
-    sleeping_.remove(*chosen);
-    count_.fetch_sub(1, sync::relaxed);
+    unlist(*chosen);
     thread = chosen->thread;
     if (thread == nullptr) {
       // [U5] Else its wait is over: it goes on anyway, and hands the call on. [S13]
@@ -128,8 +134,7 @@ void sleepers::forget_threads_after_fork() noexcept {
   for (sleeper* s = sleeping_.first(); s != nullptr;) {
     sleeper* const next = s->next;
     if (s->stack == nullptr) {
-      sleeping_.remove(*s);
-      count_.fetch_sub(1, sync::relaxed);
+      unlist(*s);
     }
     s = next;
   }

@@ -49,6 +49,7 @@ class sleepers {
   void forget_threads_after_fork() noexcept;
 
  private:
+  void unlist(sleeper& s) noexcept;
   [[nodiscard]] bool suits(const sleeper& s, const work_call& call, reach who) noexcept;
   [[nodiscard]] sleeper* choose(const work_call& call, reach who) noexcept;
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "platform/check.hpp"
 #include "runtime/thread/dispatcher.hpp"
 
 namespace homing::scheduler {
@@ -230,7 +231,8 @@ void work_places::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
   }
   s.absent.store(false, sync::relaxed);
   if (entered_as == thread_kind::worker) {
-    domain(s.domain.load(sync::relaxed)).absent.fetch_sub(1, sync::relaxed);
+    platform::require(domain(s.domain.load(sync::relaxed)).absent.fetch_sub(1, sync::relaxed) > 0,
+                      "S15: a worker that comes back was absent from its domain");
   }
 }
 

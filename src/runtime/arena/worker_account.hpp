@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "platform/check.hpp"
 #include "runtime/arena/arena_memory.hpp"
 #include "runtime/task/indices.hpp"
 #include "sync/atomic.hpp"
@@ -64,7 +65,10 @@ struct worker_account : sync::list_hook<worker_account> {
   const std::span<int> searching{};  ///< of these, those that look for work
   const std::span<int> share{};      ///< what it gives
 
-  void add_reference() noexcept { references.fetch_add(1, sync::relaxed); }
+  void add_reference() noexcept {
+    const int before = references.fetch_add(1, sync::relaxed);
+    platform::require_hot([&] { return before > 0; }, "A4: a count of none never rises again");
+  }
   /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. acquire: all that
   /// others did there. [A4]
   [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::acquire) == 1; }

@@ -247,7 +247,7 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
       mark = search_mark::none;
       notify_entry(t);
     } else {
-      searchers::adopt(t);
+      a.search().adopt(t);
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);

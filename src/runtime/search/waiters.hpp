@@ -68,7 +68,7 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
     return called ? rest_result::called : rest_result::look_again;
   }
   if (called) {
-    searchers::adopt(t);
+    a.search().adopt(t);
   } else {
     a.search().enter(t, scope);
   }

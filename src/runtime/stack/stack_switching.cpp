@@ -1,5 +1,6 @@
 #include "runtime/stack/stack_switching.hpp"
 
+#include "platform/check.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/stack/coroutine.hpp"
@@ -68,6 +69,8 @@ void finish_switch(thread_state& t) {
 
 /// Returns when somebody has switched back to `from`.
 void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, const after_switch_action& after) {
+  platform::require(t.after_switch.what == after_switch_action::kind::nothing,
+                    "U2: what was asked for when the last stack was left has been done");
   t.after_switch = after;
   t.after_switch.left = &from;
   if (to.owner == nullptr) {

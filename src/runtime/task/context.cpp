@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "platform/clock.hpp"
 #include "runtime/settings/control.hpp"
 #include "runtime/task/lane.hpp"
@@ -102,6 +103,9 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
 void task_group_context_impl::unlink(context& ctx) noexcept {
   context_list& list = *ctx.my_context_list;
   const auto& node = ctx.my_node;
+  homing::platform::require_hot(
+      [&] { return (node.my_prev_node != nullptr ? node.my_prev_node->my_next_node : list.first) == &node; },
+      "C4: a context that is bound is on its list");
   if (node.my_prev_node != nullptr) {
     node.my_prev_node->my_next_node = node.my_next_node;
   } else {

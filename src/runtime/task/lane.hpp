@@ -14,6 +14,7 @@
 
 #include <homing/detail/fork_lane.hpp>
 
+#include "platform/check.hpp"
 #include "sync/asymmetric_fence.hpp"
 #include "sync/atomic.hpp"
 #include "sync/spin_lock.hpp"
@@ -74,6 +75,8 @@ class lane final : public detail::fork_lane {
     if (at >= bottom.load(sync::relaxed)) {
       return nullptr;
     }
+    platform::require_hot([&] { return slots[at]->run.load(sync::relaxed) != nullptr; },
+                          "F5: a branch that is private has not been given");
     top.store(at + 1, sync::relaxed);
     return slots[at];
   }
@@ -154,6 +157,7 @@ class lane final : public detail::fork_lane {
       top.store(at, sync::relaxed);
       return false;
     }
+    platform::require_hot([&] { return top.load(sync::relaxed) == at + 1; }, "F4: who has the lock alone moves top");
     return true;
   }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "memory/small_object_pool.hpp"
+#include "platform/check.hpp"
 #include "runtime/task/task_access.hpp"
 #include "sync/atomic.hpp"
 
@@ -31,6 +32,8 @@ class task_proxy {
 
   /// The second life's end where nobody fetches it any more: its mailbox goes, from whatever thread.
   void abandon() noexcept {
+    // relaxed: nobody else can reach the proxy.
+    platform::require(task_.load(sync::relaxed) == nullptr, "M8: mail that its arena's end finds has no task");
     memory::object_pool* pool = pool_;
     this->~task_proxy();
     pool->deallocate_remote(this, sizeof(task_proxy));

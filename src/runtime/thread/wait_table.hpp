@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 
+#include "platform/check.hpp"
 #include "runtime/task/left_stack.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "sync/linked_list.hpp"
@@ -83,7 +84,7 @@ class wait_table {
 
   static void unlink(bucket& b, entry& e) noexcept {
     b.entries.remove(e);
-    b.sleepers.fetch_sub(1, sync::relaxed);
+    platform::require(b.sleepers.fetch_sub(1, sync::relaxed) > 0, "S6: each listed waiter is counted");
   }
 
   bucket& bucket_of(std::uintptr_t address) noexcept {

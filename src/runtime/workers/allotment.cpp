@@ -86,6 +86,7 @@ bool allotment::can_hand_out(unsigned domain) const noexcept {
 }
 
 void allotment::hand_out(portion& p, unsigned domain) noexcept {
+  platform::require(left_ != 0, "A12: no more is allotted than is allowed");
   ++p.of.share[domain];
   --domains_[domain].left;
   ++p.given;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::scheduler {
@@ -51,6 +52,7 @@ bool lease_book::end(std::uint64_t number) noexcept {
     return false;
   }
   for (std::size_t d = 0; d < leased_.size(); ++d) {
+    platform::require(leased_[d] >= found->workers[d], "A13: each lease is counted");
     leased_[d] -= found->workers[d];
   }
   leases_.erase(found);

@@ -109,6 +109,7 @@ domain_index resource_manager::take_in_external_thread(const platform::cpu_set& 
 
 void resource_manager::let_external_thread_go(domain_index domain) noexcept {
   const holder hold(*this);
+  platform::require(state_of(domain).external_threads > 0, "a pinned thread is counted in its domain");
   --state_of(domain).external_threads;
 }
 
@@ -276,6 +277,8 @@ void resource_manager::retire(arena& a) {
     // [A5] Nobody refers to the arena and nobody but the manager can find it; reserve() and try_reference() refuse.
     work_left = a.has_work(no_isolation, arena::anybody);
     if (work_left) {
+      platform::require(a.account().references.load(sync::relaxed) == 0 && !a.account().kept.load(sync::relaxed),
+                        "A5: an arena is retired when nobody refers to it, and keeps nothing then");
       a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.account().kept.store(true, sync::release);
     } else {

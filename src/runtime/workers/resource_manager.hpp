@@ -115,8 +115,6 @@ class resource_manager final : public worker_supplier {
   /// True if there is no arena and no worker.
   bool is_idle() noexcept;
 
-  [[nodiscard]] unsigned workers_made() const noexcept { return made_.load(sync::relaxed); }
-
   // Around a fork, lifetime.cpp: the locks are held, so that the child's copy of what they guard is whole. There, no
   // worker is left, and none can be made.
   static void lock_creation_for_fork() noexcept;
@@ -161,6 +159,7 @@ class resource_manager final : public worker_supplier {
   bool reserve(arena& a, domain_index domain) noexcept;
   void unreserve(arena& a, domain_index domain) noexcept;
   void give_back(arena& a, domain_index domain) noexcept;
+  void count_off_idle(domain_state& d) noexcept;
   worker* pop_idle(domain_index domain) noexcept;
   struct fetched {
     worker* who = nullptr;

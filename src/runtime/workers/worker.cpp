@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "platform/check.hpp"
 #include "platform/env.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch.hpp"
@@ -16,6 +17,14 @@
 
 namespace homing::scheduler {
 
+/// Under the domain's lock.
+void resource_manager::count_off_idle(domain_state& d) noexcept {
+  const int before_here = d.idle.fetch_sub(1, sync::relaxed);
+  const int before = idle_.fetch_sub(1, sync::relaxed);
+  platform::require(before_here > 0 && before > 0,
+                    "S1: each idle worker on its list is counted, in its domain and in all");
+}
+
 worker* resource_manager::pop_idle(domain_index domain) noexcept {
   domain_state& d = state_of(domain);
   if (d.idle.load(sync::relaxed) == 0) {
@@ -24,8 +33,7 @@ worker* resource_manager::pop_idle(domain_index domain) noexcept {
   const sync::scoped_spin_lock hold(d.lock);
   worker* const w = d.idle_workers.pop_front();
   if (w != nullptr) {
-    d.idle.fetch_sub(1, sync::relaxed);
-    idle_.fetch_sub(1, sync::relaxed);
+    count_off_idle(d);
   }
   return w;
 }
@@ -41,6 +49,7 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
     if (f.who != nullptr) {
       // [S4] It counts as searching from here on, so that the next push does not wake a second one.
       a.search().transfer_to(d, {});
+      platform::require_hot([&] { return f.who->assigned == nullptr; }, "S4: an idle worker is sent once");
       f.who->assigned = &a;
       f.who->parker.unpark();
       if (f.slept && this_thread_or_null != nullptr) {
@@ -120,6 +129,8 @@ worker* resource_manager::bring_idle(domain_index to) noexcept {
         continue;
       }
       if (worker* w = pop_idle(from)) {
+        platform::require(state_of(from).made > 0 && w->assigned == nullptr && w->domain == from,
+                          "A17: a worker that is moved idles in the domain that it is counted in");
         --state_of(from).made;
         ++state_of(to).made;
         w->domain = to;  // it sleeps until unpark(), and binds itself then
@@ -232,8 +243,7 @@ bool resource_manager::take_back_idle(worker& w, domain_index domain) noexcept {
     return false;
   }
   d.idle_workers.remove(w);
-  d.idle.fetch_sub(1, sync::relaxed);
-  idle_.fetch_sub(1, sync::relaxed);
+  count_off_idle(d);
   return true;
 }
 
