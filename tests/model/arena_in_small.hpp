@@ -10,10 +10,6 @@
 #include "runtime/arena/sleepers.cpp"
 #include "runtime/task/resume_queue.cpp"
 
-namespace homing::platform {
-void invariant_broken(const char* promise) noexcept { model::running->fail(std::string("an invariant: ") + promise); }
-}  // namespace homing::platform
-
 namespace homing::memory {
 constexpr std::align_val_t line{sync::cache_line_bytes};
 void* cache_aligned_allocate(std::size_t bytes) { return ::operator new(bytes, line); }
@@ -27,11 +23,11 @@ void __TBB_EXPORTED_FUNC destroy(d1::task_group_context& /*context*/) {}
 
 namespace homing::scheduler {
 
-inline unsigned domains = 1;  ///< of the next execution
+inline unsigned machine_domains = 1;  ///< of the next execution
 inline const topology::machine one_domain(1, 2);
 inline const topology::machine two_domains(2, 1);
 
-scheduler_settings read_settings() { return {domains == 1 ? one_domain : two_domains, domains}; }
+scheduler_settings read_settings() { return {machine_domains == 1 ? one_domain : two_domains, machine_domains}; }
 
 inline void stay_in(thread_state& t, arena& a, slot_id number) {
   t.in = &a;
@@ -45,10 +41,10 @@ class no_workers final : public worker_supplier {
   void link(arena& /*a*/) override {}
   void retire(arena& a) override { a.end(); }
   void demand_changed() noexcept override {}
-  bool demand_rose(arena& /*a*/, unsigned /*home*/) noexcept override { return false; }
+  bool demand_rose(arena& /*a*/, domain_index /*home*/) noexcept override { return false; }
   void serve_newcomers() noexcept override {}
-  bool announce(arena& /*a*/) noexcept override { return false; }
-  bool send_worker(arena& /*a*/, unsigned /*home*/, unsigned /*domains*/) noexcept override { return false; }
+  bool list_newcomer(arena& /*a*/) noexcept override { return false; }
+  bool send_worker(arena& /*a*/, domain_index /*home*/, unsigned /*domains*/) noexcept override { return false; }
   void insist_on_worker(arena& /*a*/) noexcept override {}
   bool park(sync::parker& p) noexcept override {
     p.park();
@@ -61,7 +57,7 @@ class no_workers final : public worker_supplier {
 
 /// For three threads, all of the application's.
 inline arena& make_arena(no_workers& supplier) {
-  domains = 1;
+  machine_domains = 1;
   work_places::ended = 0;
   arena_request request;
   request.max_concurrency = 3;
@@ -81,7 +77,7 @@ struct visit {
   }
   void push() {
     in.spawned.push();
-    in.new_work(no_isolation, 0, *me.slot);
+    in.new_work(no_isolation, domain_index{0}, *me.slot);
   }
   void leave() { in.release_slot(me.slot_number); }
 };

@@ -1,6 +1,6 @@
-/// The pipeline's input and its tokens: of all tasks that may fetch it one does, it is never forgotten, and what the input filter did
-/// goes from one to the next. Method: every execution of tasks that offer, take and answer the call, on the production
-/// offer; docs/protocols/pipeline.md [PI3] to [PI7].
+/// The pipeline's input and its tokens: of all tasks that may fetch it one does, it is never forgotten, and what the
+/// input filter did goes from one to the next. Method: every execution of tasks that offer and take, and of helpers,
+/// on the production offer; docs/protocols/pipeline.md [PI3] to [PI7].
 #include "engine/model.hpp"
 #include "runtime/pipeline/input_offer.hpp"
 
@@ -11,11 +11,11 @@ using namespace homing::model;
 using scheduler::input_offer;
 using sync::relaxed;
 
-/// The input filter, and the call: whoever makes it puts it in somebody's deque, from where one takes it.
+/// The input filter, and the helper: whoever makes it puts it in somebody's deque, from where one takes it.
 struct stream {
   input_offer offer;
   sync::plain<int> fetched = 0;  ///< by the input filter, which one task at a time may call
-  sync::atomic<int> calls{0};    ///< in some deque
+  sync::atomic<int> helpers{0};  ///< in some deque
   const int last;
 
   explicit stream(int items, bool are_long = true) : last(items) {
@@ -28,7 +28,7 @@ struct stream {
   void fetch(const void* by) {
     ++fetched;
     if (fetched != last && offer.offer(by)) {
-      static_cast<void>(calls.fetch_add(1, sync::release));
+      static_cast<void>(helpers.fetch_add(1, sync::release));
     }
   }
   /// A task whose item is through.
@@ -39,18 +39,19 @@ struct stream {
     }
     return mine;
   }
-  /// Whoever finds the call in a deque runs it.
-  void run_call(const void* by) {
-    int seen = calls.load(relaxed);
-    if (seen != 0 && calls.compare_exchange_strong(seen, seen - 1, sync::acquire, relaxed) && offer.answer_call()) {
+  /// Whoever finds the helper in a deque runs it.
+  void run_helper(const void* by) {
+    int seen = helpers.load(relaxed);
+    if (seen != 0 && helpers.compare_exchange_strong(seen, seen - 1, sync::acquire, relaxed) &&
+        offer.take_by_helper()) {
       fetch(by);
     }
   }
-  /// Nobody is under way any more but the call.
+  /// Nobody is under way any more but the helper.
   void drain() {
-    for (int i = 0; i < last && calls.load(relaxed) != 0; ++i) {
-      require(calls.load(relaxed) == 1, "PI7: at most one call is out");
-      run_call(this);
+    for (int i = 0; i < last && helpers.load(relaxed) != 0; ++i) {
+      require(helpers.load(relaxed) == 1, "PI7: at most one helper is out");
+      run_helper(this);
     }
     require(fetched == last, "the input is never forgotten");
   }
@@ -64,18 +65,18 @@ const scenario takers("offer: two tasks go on with what a third one has offered"
   s.drain();
 });
 
-const scenario taker_and_call("offer: a task goes on beside the call", {.sample_preemptions = 2}, [] {
+const scenario taker_and_call("offer: a task goes on beside the helper", {.sample_preemptions = 2}, [] {
   stream s(3);
   threads({[&] {
              s.fetch(&tasks[0]);
              s.go_on(&tasks[0]);
            },
-           [&] { s.run_call(&tasks[1]); }, [&] { s.go_on(&tasks[2]); }});
+           [&] { s.run_helper(&tasks[1]); }, [&] { s.go_on(&tasks[2]); }});
   s.drain();
 });
 
 /// The call runs while the next offer is made: that one needs a new call, or is seen by this one.
-const scenario call_and_offer("offer: the call runs beside the next offers", {}, [] {
+const scenario call_and_offer("offer: the helper runs beside the next offers", {}, [] {
   stream s(4);
   threads({[&] {
              s.fetch(&tasks[0]);
@@ -83,8 +84,8 @@ const scenario call_and_offer("offer: the call runs beside the next offers", {},
              }
            },
            [&] {
-             s.run_call(&tasks[1]);
-             s.run_call(&tasks[1]);
+             s.run_helper(&tasks[1]);
+             s.run_helper(&tasks[1]);
            }});
   s.drain();
 });
@@ -97,7 +98,7 @@ const scenario short_items("offer: short items are left to their thread", {}, []
              s.fetch(&tasks[0]);
              s.go_on(&tasks[0]);
            },
-           [&] { require(!s.go_on(&tasks[1]), "it is not worth its way"); }, [&] { s.run_call(&tasks[2]); }});
+           [&] { require(!s.go_on(&tasks[1]), "it is not worth its way"); }, [&] { s.run_helper(&tasks[2]); }});
   s.drain();
 });
 

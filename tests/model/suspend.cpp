@@ -47,7 +47,7 @@ struct hall {
   hall() : a(make_arena(nobody)) {
     // Static objects keep the lists of an execution that was cut short.
     new (&waiting_threads) wait_table;
-    cache = nullptr;
+    cache.forget();
     cached = 0;
   }
 };
@@ -108,9 +108,7 @@ const scenario from_callback("suspend: a resume from the callback", bounds(2, 1)
   threads({[&] {
     suspend(
         thread.stay.me,
-        [](void*, tbb::detail::r1::suspend_point_type* point) {
-          reinterpret_cast<suspend_point*>(point)->resume();
-        },
+        [](void*, tbb::detail::r1::suspend_point_type* point) { reinterpret_cast<suspend_point*>(point)->resume(); },
         nullptr);
     thread.stay.leave();
     h.a.drop_reference();
@@ -147,7 +145,7 @@ struct left_in_wait {
     if (h.a.isolated.take()) {
       ++taken;
     } else if (how == leave_result::called) {
-      h.a.call_for_work_left(0);  // [S13]
+      h.a.call_for_work_left(domain_index{0});  // [S13]
     }
     if (arena_access::is_waited_for(wait)) {
       leave(t);
@@ -188,7 +186,7 @@ const scenario task_comes("suspend: a stack left in a wait, and a task for it", 
                         },
                         [&] {
                           l.h.a.isolated.push();
-                          l.h.a.new_work(work_places::tag_of_isolated, 0, *pusher.me.slot);
+                          l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
                         }});
   require(l.taken == 1, "the task was run");
 });
@@ -203,7 +201,7 @@ const scenario both_come("suspend: a stack left in a wait, which ends, and a tas
                         },
                         [&] {
                           l.h.a.isolated.push();
-                          l.h.a.new_work(work_places::tag_of_isolated, 0, *pusher.me.slot);
+                          l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
                         },
                         [&] { l.wait.release(); }});
   require(l.over.load(sync::relaxed), "the stack went on");

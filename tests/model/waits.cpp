@@ -47,8 +47,8 @@ struct waiter_in {
   }
 
   bool take(hall& h, const search_scope& scope) {
-    const bool taken = (scope.isolation == no_isolation && (h.a.spawned.take() || h.a.unaddressed.take())) ||
-                       h.a.isolated.take();
+    const bool taken =
+        (scope.isolation == no_isolation && (h.a.spawned.take() || h.a.unaddressed.take())) || h.a.isolated.take();
     if (taken) {
       h.done.fetch_add(1, sync::relaxed);
     }
@@ -73,14 +73,14 @@ struct waiter_in {
       h.a.search().stop_searching(stay.me, scope);
     }
     if (owes_call && hands_call_on) {
-      h.a.call_for_work_left(0);
+      h.a.call_for_work_left(domain_index{0});
     }
   }
 };
 
 void push_isolated(hall& h, visit& v) {
   h.a.isolated.push();
-  h.a.new_work(work_places::tag_of_isolated, 0, *v.me.slot);
+  h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *v.me.slot);
 }
 
 settings bounds(unsigned preemptions, unsigned stale) {
@@ -146,14 +146,16 @@ void call_in_vain() {
   waiter_in first(h);
   waiter_in second(h);
   wait_context wait(1);
-  threads_until_asleep({[&] { first.wait_for(h, wait, isolated, HandsOn); }, [&] { second.wait_for(h, h.never, isolated); },
+  threads_until_asleep({[&] { first.wait_for(h, wait, isolated, HandsOn); },
+                        [&] { second.wait_for(h, h.never, isolated); },
                         [&] {
                           push_isolated(h, pusher);
                           wait.release();
                         }});
   require(h.done.load(sync::relaxed) == 1, "the call was handed on");
 }
-const scenario called_in_vain("waits: an isolated sleeper is called, and its wait ends", bounds(2, 1), call_in_vain<true>);
+const scenario called_in_vain("waits: an isolated sleeper is called, and its wait ends", bounds(2, 1),
+                              call_in_vain<true>);
 const scenario not_handed_on("waits, as they were: a call in vain is not handed on",
                              as_it_was("the call was handed on"), call_in_vain<false>);
 
@@ -166,10 +168,10 @@ void nobody_comes() {
   waiter_in sleeper(h);
   threads_until_asleep({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
                         [&] {
-                          h.a.search().transfer_to(0, everything);
-                          h.a.search().withdraw(0);
+                          h.a.search().transfer_to(domain_index{0}, everything);
+                          h.a.search().withdraw(domain_index{0});
                           if (CallsAnother) {
-                            h.a.call_instead(0);
+                            h.a.call_instead(domain_index{0});
                           }
                         }});
   require(h.done.load(sync::relaxed) == 1, "somebody was called in place of who did not come");

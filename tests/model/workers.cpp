@@ -63,14 +63,14 @@ namespace homing::scheduler {
 std::size_t max_allowed_parallelism() noexcept { return here->parallelism.load(sync::relaxed); }
 std::size_t thread_stack_size() noexcept { return 0; }
 void set_default_parallelism(unsigned /*threads*/) noexcept {}
-unsigned present_domain(const scheduler_settings& /*settings*/) noexcept { return 0; }
-std::uint16_t domain_of_this_thread(const scheduler_settings& /*settings*/) noexcept { return 0; }
+domain_index present_domain(const scheduler_settings& /*settings*/) noexcept { return domain_index{0}; }
+domain_index domain_of_this_thread(const scheduler_settings& /*settings*/) noexcept { return domain_index{0}; }
 void resource_manager::look_at_machine(std::int64_t /*not_within_ns*/) noexcept {}
 void resource_manager::bind_worker(worker& /*w*/) noexcept {}
 void work_until_empty(thread_state& /*t*/, arena& /*a*/) {}
 thread_state& this_thread() { return here->records[0]; }
 
-thread_state& make_this_thread(thread_kind /*kind*/, std::uint16_t domain) {
+thread_state& make_this_thread(thread_kind /*kind*/, domain_index domain) {
   thread_state& t = here->records[here->records_taken.fetch_add(1, sync::relaxed)];
   t.domain = domain;
   return t;
@@ -123,7 +123,7 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
     a.worker_leaves(t.domain, no_slot);
   } else {
     stay_in(t, a, number);
-    searchers::adopt(t);
+    a.search().adopt(t);
     run(t, a);
     a.worker_leaves(t.domain, number);
     a.release_slot(number);
@@ -164,7 +164,7 @@ struct world {
   explicit world(std::size_t threads_allowed, unsigned domain_count = 1) {
     here = &at_home;
     at_home.parallelism.store(threads_allowed, sync::relaxed);
-    domains = domain_count;
+    machine_domains = domain_count;
     work_places::ended = 0;
     manager = new resource_manager;
   }
@@ -320,8 +320,7 @@ const scenario given_back("workers: a lease ends beside a push", bounds(2, 1), [
   world w(2);
   const std::uint64_t number = w.manager->take_lease({.workers_max = 1, .domains = {true}}, {}).first;
   arena& a = w.make(2);
-  threads_until_asleep(
-      {sleep_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
+  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
   w.require_done(1);
   w.require_ended();
 });
@@ -331,8 +330,8 @@ const scenario given_back("workers: a lease ends beside a push", bounds(2, 1), [
 const scenario stopped("workers: they are stopped beside a push", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] { push_and_go(a); },
-                        [&] { w.manager->stop_workers(); }});
+  threads_until_asleep(
+      {sleep_until_called_0, sleep_until_called_1, [&] { push_and_go(a); }, [&] { w.manager->stop_workers(); }});
   w.require_done(1);
   w.require_ended();
 });

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/task/search_scope.hpp"
+#include "sync/atomic.hpp"
 
 namespace homing::scheduler {
 
@@ -33,7 +34,7 @@ struct dispatcher {
   dispatch_loop loop;
   suspend_point* point = nullptr;    ///< in point_storage, once it is needed
   std::uintptr_t stack_reserve = 0;  ///< below this address nothing is stolen for this stack
-  static constexpr std::size_t point_bytes = 512;
+  static constexpr std::size_t point_bytes = sync::size_or_modelled(512, 1024);
   alignas(64) std::byte point_storage[point_bytes];  ///< so that leaving the stack needs no memory
 
   // Not initialized: storage.

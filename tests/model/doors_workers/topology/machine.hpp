@@ -30,6 +30,7 @@ class machine {
   }
 
   [[nodiscard]] std::span<const domain> domains() const noexcept { return domains_; }
+  [[nodiscard]] const domain& at(domain_index d) const noexcept { return domains_[to_index(d)]; }
   [[nodiscard]] std::span<const domain_index> nearest_first(domain_index from) const noexcept {
     return std::span(orders_[to_index(from)]).first(domains_.size());
   }

@@ -38,8 +38,8 @@ struct arena_slot {
     [[nodiscard]] static bool looks_empty() noexcept { return true; }
   } tasks;
   slot_hold hold;
-  sync::atomic<std::uint16_t> domain{0};
-  std::uint16_t home = 0;
+  sync::atomic<domain_index> domain{domain_index{}};
+  domain_index home{};
   dispatcher* base = nullptr;
   sync::atomic<bool> absent{false};
   search_flag searching;
@@ -49,8 +49,8 @@ struct arena_slot {
 struct arena_domain {
   sync::atomic<int> active{0};
   sync::atomic<int> allotted{0};
-  slot_id first_slot = 0;
-  slot_id last_slot = 0;
+  unsigned first_slot = 0;
+  unsigned last_slot = 0;
   work_pile enqueued;
   work_pile detached;
 };
@@ -81,45 +81,48 @@ class work_places {
   /// One domain after the other.
   void deal_slots(std::span<const unsigned> /*cpus_by_domain*/) noexcept {
     for (unsigned i = 0; i < slot_count(); ++i) {
-      slots_[i].home = static_cast<std::uint16_t>(i * domain_count() / slot_count());
+      slots_[i].home = domain_index{i * domain_count() / slot_count()};
       slots_[i].domain.store(slots_[i].home, sync::relaxed);
-      arena_domain& home = domains_[slots_[i].home];
-      home.first_slot = home.last_slot == 0 ? static_cast<slot_id>(i) : home.first_slot;
-      home.last_slot = static_cast<slot_id>(i + 1);
+      arena_domain& home = domain(slots_[i].home);
+      home.first_slot = home.last_slot == 0 ? i : home.first_slot;
+      home.last_slot = i + 1;
     }
   }
   [[nodiscard]] unsigned slot_count() const noexcept { return static_cast<unsigned>(slots_.size()); }
   [[nodiscard]] unsigned domain_count() const noexcept { return static_cast<unsigned>(domains_.size()); }
-  [[nodiscard]] arena_slot& slot(unsigned i) noexcept { return slots_[i]; }
-  [[nodiscard]] const arena_slot& slot(unsigned i) const noexcept { return slots_[i]; }
-  [[nodiscard]] arena_domain& domain(unsigned i) noexcept { return domains_[i]; }
-  [[nodiscard]] const arena_domain& domain(unsigned i) const noexcept { return domains_[i]; }
+  [[nodiscard]] domain_range all_domains() const noexcept { return domain_range(domain_count()); }
+  [[nodiscard]] arena_slot& slot(slot_id s) noexcept { return slots_[to_index(s)]; }
+  [[nodiscard]] const arena_slot& slot(slot_id s) const noexcept { return slots_[to_index(s)]; }
+  [[nodiscard]] std::span<arena_slot> slots() noexcept { return slots_; }
+  [[nodiscard]] std::span<const arena_slot> slots() const noexcept { return slots_; }
+  [[nodiscard]] arena_domain& domain(domain_index d) noexcept { return domains_[to_index(d)]; }
+  [[nodiscard]] const arena_domain& domain(domain_index d) const noexcept { return domains_[to_index(d)]; }
   [[nodiscard]] static bool thieves_stay() noexcept { return false; }
   [[nodiscard]] static idle_rule mailbox_idle() noexcept { return idle_rule::homing; }
-  [[nodiscard]] std::uint16_t home_of(slot_id affinity) const noexcept { return slots_[affinity].home; }
-  [[nodiscard]] static bool put_into_mailbox(slot_id, std::uintptr_t, std::uint64_t) noexcept { return false; }
+  [[nodiscard]] domain_index home_of(affinity a) const noexcept { return slot(slot_of(a)).home; }
+  [[nodiscard]] static bool put_into_mailbox(affinity, std::uintptr_t, std::uint64_t) noexcept { return false; }
 
-  static constexpr unsigned anybody = ~0U;
-  static constexpr unsigned no_home = ~0U;
-  [[nodiscard]] bool has_work(const search_scope& scope, unsigned /*by_domain*/) const noexcept {
+  static constexpr domain_index anybody = no_domain;
+  static constexpr domain_index no_home = no_domain;
+  [[nodiscard]] bool has_work(const search_scope& scope, domain_index /*by_domain*/) const noexcept {
     return !resumed.empty() || has_task(scope, anybody);
   }
-  [[nodiscard]] bool has_work(isolation_tag isolation, unsigned by_domain) const noexcept {
+  [[nodiscard]] bool has_work(isolation_tag isolation, domain_index by_domain) const noexcept {
     return has_work(search_scope{.isolation = isolation}, by_domain);
   }
-  [[nodiscard]] bool has_task(const search_scope& scope, unsigned /*by_domain*/) const noexcept {
+  [[nodiscard]] bool has_task(const search_scope& scope, domain_index /*by_domain*/) const noexcept {
     return (scope.fits(no_isolation) && scope.may_steal && !spawned.empty()) ||
            (scope.fits(tag_of_isolated) && scope.may_steal && !isolated.empty()) ||
            (scope.takes_enqueued && scope.isolation == no_isolation && !unaddressed.empty());
   }
   [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty(); }
-  [[nodiscard]] bool has_enqueued_for(unsigned /*by_domain*/) const noexcept { return !unaddressed.empty(); }
-  [[nodiscard]] static bool is_left_to(unsigned /*home*/) noexcept { return false; }
+  [[nodiscard]] bool has_enqueued_for(domain_index /*by_domain*/) const noexcept { return !unaddressed.empty(); }
+  [[nodiscard]] static bool is_left_to(domain_index /*home*/) noexcept { return false; }
   /// As in production. [A23]
   [[nodiscard]] bool may_have_pusher(slot_id but) const noexcept {
     for (unsigned i = 0; i < slot_count(); ++i) {
-      if (i != but && may_push_lightly(slot(i).hold, slot(i).searching)) {
+      if (i != to_index(but) && may_push_lightly(slots_[i].hold, slots_[i].searching)) {
         return true;
       }
     }

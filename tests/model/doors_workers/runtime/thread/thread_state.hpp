@@ -36,7 +36,7 @@ struct thread_state {
   arena* in = nullptr;
   arena_slot* slot = nullptr;
   slot_id slot_number = no_slot;
-  std::uint16_t domain = 0;
+  domain_index domain{};
   slot_id last_slot = no_slot;
   const arena* last_arena = nullptr;
   bool is_absent = false;
@@ -44,12 +44,12 @@ struct thread_state {
   sync::parker parker;
   observe::counters counters;
 
-  void move_to_domain(std::uint16_t to, unsigned /*domain_count*/) noexcept { domain = to; }
+  void move_to_domain(domain_index to, unsigned /*domain_count*/) noexcept { domain = to; }
 };
 
 /// Threads of a model share one thread of the system: nobody is known by it, and nothing is counted.
 inline constexpr thread_state* this_thread_or_null = nullptr;
-thread_state& make_this_thread(thread_kind kind, std::uint16_t domain);
+thread_state& make_this_thread(thread_kind kind, domain_index domain);
 thread_state& this_thread();
 inline void leave_this_thread() noexcept {}
 
