@@ -1,5 +1,5 @@
-/// Large pages of the host's for the model's tables: they are looked at in no order, so that with small pages most looks
-/// would miss the host's address translation, too.
+/// Large pages of the host's for the model's tables: they are looked at in no order, so that with small pages most
+/// looks would miss the host's address translation, too.
 #pragma once
 
 #include <sys/mman.h>

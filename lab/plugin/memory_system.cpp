@@ -134,7 +134,8 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
     if (from_core.present) directory_.prefetch(from_core.line);
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
     waits = e.ready > cpu.now();
-    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);  // while the host fetches who has to leave
+    // Meanwhile the host fetches the entries of who has to leave.
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     if (!load && cpu.timed) e.ready = done;  // [LM6]
   }
   count(cpu, served, home, by);
@@ -232,7 +233,8 @@ memory_system::service memory_system::find_server(const cpu_state& cpu, line_ent
   const std::uint64_t neighbours = e.cores & cores_of_shared_[cpu.shared] & ~bit(cpu.core);
   if ((e.shared & bit(cpu.shared)) != 0) shared_[cpu.shared].touch(line);
   if ((e.shared & bit(cpu.shared)) != 0 || neighbours != 0) {
-    const bool written = e.owner != 0 && (neighbours & bit(e.owner - 1U)) != 0 && private_[e.owner - 1U].find(line).dirty();
+    const bool written =
+        e.owner != 0 && (neighbours & bit(e.owner - 1U)) != 0 && private_[e.owner - 1U].find(line).dirty();
     return {source::local_cache, cpu.node, (written ? written_latency_ : shared_latency_)[cpu.shared]};
   }
   const auto cached_in = [&](unsigned node) {
