@@ -59,11 +59,10 @@ memory_system::memory_system(const machine& m, const memory_map& map)
 }
 
 memory_system::outcome memory_system::serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line,
-                                            access_kind kind, who by, ticks at) {
+                                            access_kind kind, who by, ticks at, private_cache::found f) {
   cpu.counts.add(by, layout_.at(kind == access_kind::load ? figure::loads : figure::stores));
   if (kind == access_kind::store_around) return around(cpu, line, by, at);
   private_cache& cache = private_[cpu.core];
-  private_cache::found f = cache.find(line);
   if (!f) return miss(cpu, virtual_line, line, kind, by, at);
   if (f.fought() && kind != access_kind::load) {
     at = in_order(cpu, directory_.at(line), by, at);
@@ -80,7 +79,7 @@ memory_system::outcome memory_system::serve(cpu_state& cpu, std::uint64_t virtua
 }
 
 void memory_system::access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
-  const outcome o = serve(cpu, virtual_line, line, kind, by, cpu.now());
+  const outcome o = serve(cpu, virtual_line, line, kind, by, cpu.now(), look(cpu, line));
   cpu.advance_to(o.ahead ? o.issued : o.done);
 }
 
