@@ -40,7 +40,8 @@ class directory {
   explicit directory(std::uint64_t lines) : bytes_(lines * sizeof(line_entry) + huge_page_bytes) {
     // Zeroed memory is a valid entry: no holder, no owner, unlocked.
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory_ == MAP_FAILED) throw machine_error("memory: the host has no address space for a directory of that size");
+    if (memory_ == MAP_FAILED)
+      throw machine_error("memory: the host has no address space for a directory of that size");
     void* first = memory_;
     std::size_t room = bytes_;
     std::align(huge_page_bytes, bytes_ - huge_page_bytes, first, room);

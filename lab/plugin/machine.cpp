@@ -207,10 +207,7 @@ machine parse_machine(std::string_view text) {
     fail("shared", "1 to " + std::to_string(shared_caches_max) + " caches", std::to_string(shared.size()));
   }
   for (std::size_t i = 0; i != shared.size(); ++i) {
-    const cache_shape shape = read_cache(shared[i]);
-    const place written = shared[i]["written_ns"];
-    m.shared.push_back(
-        {shape, shared[i]["node"].index(nodes), written.at.is_null() ? shape.latency_ns : written.positive()});
+    m.shared.push_back({read_cache(shared[i]), shared[i]["node"].index(nodes), shared[i]["written_ns"].positive()});
   }
   read_cpus(m, p);
   read_memory(m, p["memory"]);

@@ -59,11 +59,10 @@ memory_system::memory_system(const machine& m, const memory_map& map)
 }
 
 memory_system::outcome memory_system::serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line,
-                                            access_kind kind, who by, ticks at) {
+                                            access_kind kind, who by, ticks at, private_cache::found f) {
   cpu.counts.add(by, layout_.at(kind == access_kind::load ? figure::loads : figure::stores));
   if (kind == access_kind::store_around) return around(cpu, line, by, at);
   private_cache& cache = private_[cpu.core];
-  private_cache::found f = cache.find(line);
   if (!f) return miss(cpu, virtual_line, line, kind, by, at);
   if (f.fought() && kind != access_kind::load) {
     at = in_order(cpu, directory_.at(line), by, at);
@@ -80,7 +79,7 @@ memory_system::outcome memory_system::serve(cpu_state& cpu, std::uint64_t virtua
 }
 
 void memory_system::access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by) {
-  const outcome o = serve(cpu, virtual_line, line, kind, by, cpu.now());
+  const outcome o = serve(cpu, virtual_line, line, kind, by, cpu.now(), look(cpu, line));
   cpu.advance_to(o.ahead ? o.issued : o.done);
 }
 
@@ -134,7 +133,8 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
     if (from_core.present) directory_.prefetch(from_core.line);
     e.owner = may_write ? static_cast<std::uint8_t>(cpu.core + 1) : e.owner;
     waits = e.ready > cpu.now();
-    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);  // while the host fetches who has to leave
+    // Meanwhile the host fetches the entries of who has to leave.
+    done = transfer(cpu, served, home, std::max(issued, e.ready), ahead, by);
     if (!load && cpu.timed) e.ready = done;  // [LM6]
   }
   count(cpu, served, home, by);
@@ -232,7 +232,8 @@ memory_system::service memory_system::find_server(const cpu_state& cpu, line_ent
   const std::uint64_t neighbours = e.cores & cores_of_shared_[cpu.shared] & ~bit(cpu.core);
   if ((e.shared & bit(cpu.shared)) != 0) shared_[cpu.shared].touch(line);
   if ((e.shared & bit(cpu.shared)) != 0 || neighbours != 0) {
-    const bool written = e.owner != 0 && (neighbours & bit(e.owner - 1U)) != 0 && private_[e.owner - 1U].find(line).dirty();
+    const bool written =
+        e.owner != 0 && (neighbours & bit(e.owner - 1U)) != 0 && private_[e.owner - 1U].find(line).dirty();
     return {source::local_cache, cpu.node, (written ? written_latency_ : shared_latency_)[cpu.shared]};
   }
   const auto cached_in = [&](unsigned node) {

@@ -34,15 +34,20 @@ class memory_system {
     ticks issued = 0, done = 0;
     bool hit = false, ahead = false, waits = false;
   };
-  /// Says that an access of `cpu` to `line` comes soon: if that will be a miss, the host fetches what the model has of
-  /// the line meanwhile.
-  void expect(const cpu_state& cpu, std::uint64_t line) const noexcept {
-    if (private_[cpu.core].find(line)) return;
-    directory_.prefetch(line);
-    shared_[cpu.shared].prefetch(line);
+  /// Where an access of `cpu` to `line`, which comes at once, will find it. If that is a miss, the host fetches what the
+  /// model has of the line meanwhile.
+  [[nodiscard]] private_cache::found look(const cpu_state& cpu, std::uint64_t line) const noexcept {
+    const private_cache::found f = private_[cpu.core].find(line);
+    if (!f) {
+      directory_.prefetch(line);
+      shared_[cpu.shared].prefetch(line);
+    }
+    return f;
   }
-  /// An access of `cpu` to physical line `line`, at `at`; `virtual_line` is where the program sees it.
-  outcome serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at);
+  /// An access of `cpu` to physical line `line`, at `at`; `virtual_line` is where the program sees it, `f` what look()
+  /// said. (If another CPU has just taken the line away, it may be hit once more, as ever.)
+  outcome serve(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by, ticks at,
+                private_cache::found f);
   /// The same now, by a core that has no scoreboard: it waits unless the access is `ahead`.
   void access(cpu_state& cpu, std::uint64_t virtual_line, std::uint64_t line, access_kind kind, who by);
   /// How long a hit in the private cache takes.

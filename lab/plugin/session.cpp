@@ -158,7 +158,7 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
     memory.access(cpu, virtual_line, line, kind, by);
     return 0;
   }
-  memory.expect(cpu, line);
+  const private_cache::found f = memory.look(cpu, line);
   reach(i, at);
   const bool again = cpu.begun > at.index;
   pipeline& board = cpu.board;
@@ -167,7 +167,7 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
   const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
   if (kind == access_kind::load) {
     const ticks from = board.address_ready(at, cpu.now());
-    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from, f);
     if (o.ahead) cpu.advance_to(o.issued);
     ticks data = o.done;
     if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
@@ -177,14 +177,14 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
   }
   if (kind == access_kind::atomic && !again) {
     const ticks from = board.quiet(at, cpu.now());
-    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+    const auto o = memory.serve(cpu, virtual_line, line, kind, by, from, f);
     cpu.advance_to(board.locked(at, o.done));
     return o.done - from;
   }
   if (kind == access_kind::atomic) kind = access_kind::store;  // the second half of one
   if (at.kind == op_kind::non_temporal) kind = access_kind::store_around;
   const ticks from = board.store_ready(at, cpu.now(), again);
-  const auto o = memory.serve(cpu, virtual_line, line, kind, by, from);
+  const auto o = memory.serve(cpu, virtual_line, line, kind, by, from, f);
   board.stored(at, o.issued, kind == access_kind::store_around ? o.issued : o.done, again);
   return o.done - from;
 }

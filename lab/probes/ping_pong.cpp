@@ -1,6 +1,7 @@
 // homing-lab-ping_pong ROUNDS CPU CPU [CPU CPU]...: for each pair, two threads hand one flag to and fro by
 // compare-and-swap, each trying until it succeeds, as core-to-core listings do; the flag is in memory of the first's
-// node. The region "ping-pong CPU CPU" holds 2 ROUNDS hand-overs.
+// node. The region "ping-pong CPU CPU" holds 2 ROUNDS hand-overs, each of one to two transfers of the line: a try that
+// fails takes it, too.
 #include <homing/lab.hpp>
 
 #include <atomic>
@@ -42,5 +43,5 @@ int main(int argc, char** argv) {
   if (argc < 4 || argc % 2 != 0) fail("expected ROUNDS and pairs of CPUs");
   const auto number = [&](int i) { return static_cast<unsigned>(std::atol(argv[i])); };
   for (int i = 2; i != argc; i += 2) ping_pong(number(i), number(i + 1), number(1));
-  std::fprintf(stderr, "expected: a hand-over takes what it takes a line that one core wrote to be another's\n");
+  std::fprintf(stderr, "expected: a hand-over takes the line once or twice to the other core\n");
 }

@@ -14,8 +14,8 @@ inline nlohmann::json machine_json() {
     "name": "made-up", "clock_ghz": 1, "cpi": 1, "overlap": 4, "line": 64, "cache_scale": 1,
     "cpu_node": [0, 0, 1, 1], "cpu_core": [0, 1, 2, 3], "cpu_l3": [0, 0, 1, 1],
     "private": {"size_kib": 1, "ways": 2, "latency_ns": 2},
-    "shared": [{"node": 0, "size_kib": 4, "ways": 4, "latency_ns": 20},
-               {"node": 1, "size_kib": 4, "ways": 4, "latency_ns": 20}],
+    "shared": [{"node": 0, "size_kib": 4, "ways": 4, "latency_ns": 20, "written_ns": 20},
+               {"node": 1, "size_kib": 4, "ways": 4, "latency_ns": 20, "written_ns": 20}],
     "memory": [{"node": 0, "size_mib": 1, "bandwidth_gbs": 6.4}, {"node": 1, "size_mib": 1, "bandwidth_gbs": 6.4}],
     "dram_ns": [[100, 200], [200, 100]], "cache_ns": [[20, 150], [150, 20]], "pair_gbs": null,
     "links": [{"gbs": 3.2}, {"gbs": 3.2}], "routes": [[[], [0]], [[1], []]], "assumed": ["cpi"]})");

@@ -56,6 +56,21 @@ TEST_F(LabMemorySystem, ANeighboursLineIsLocalCache) {
   EXPECT_EQ(count(1, source::local_cache), 1U);
 }
 
+TEST_F(LabMemorySystem, ALineThatANeighbourHasWrittenIsFurtherThanTheLastLevel) {
+  machine far = lab_test::machine();
+  for (shared_cache_shape& cache : far.shared) cache.written_ns = 35;
+  memory_system other{far, map};
+  const auto takes = [&](unsigned cpu, access_kind kind) {
+    const ticks before = cpus[cpu].now();
+    other.access(cpus[cpu], line(0, 1), line(0, 1), kind, who::program);
+    return static_cast<double>(cpus[cpu].now() - before) / ticks_per_cycle;
+  };
+  takes(0, access_kind::atomic);
+  EXPECT_EQ(takes(1, access_kind::atomic), 100 + 35);  // its clock was 100 behind the write's
+  EXPECT_EQ(takes(0, access_kind::load), 35 + 35);     // 35 behind
+  EXPECT_EQ(takes(1, access_kind::load), 0);
+}
+
 TEST_F(LabMemorySystem, AModifiedLineComesFromTheOtherNodesCache) {
   access(0, line(0, 1), access_kind::atomic);
   EXPECT_EQ(access(2, line(0, 1)), 100 + 150);  // its clock was 100 behind the write's
