@@ -24,6 +24,7 @@
 #include "node_arenas.hpp"
 #include "openmp.hpp"
 #include "parts.hpp"
+#include "tbb_threads.hpp"
 
 namespace programs {
 

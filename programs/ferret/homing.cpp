@@ -2,6 +2,7 @@
 // figure 12 does; homing-placed has the parts moved there.
 #include <homing/parallel_pipeline.hpp>
 
+#include "../common/tbb_threads.hpp"
 #include "pipeline.hpp"
 
 namespace ferret {

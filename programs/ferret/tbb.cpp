@@ -1,4 +1,5 @@
 // TBB's pipeline: one stage queries the entire index.
+#include "../common/tbb_threads.hpp"
 #include "pipeline.hpp"
 
 namespace ferret {

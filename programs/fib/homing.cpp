@@ -1,6 +1,7 @@
 // A fork and a join for each call.
 #include <homing/fork_join.hpp>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace fib {

@@ -1,6 +1,7 @@
 // A parallel_invoke for each halving.
 #include <oneapi/tbb/parallel_invoke.h>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace integrate {

@@ -2,6 +2,7 @@
 // stores past the caches, too.
 #include <homing/parallel_for.hpp>
 
+#include "../common/tbb_threads.hpp"
 #include "at_home.hpp"
 
 namespace jacobi_program {

@@ -3,6 +3,7 @@
 #include <homing/locality_queues.hpp>
 #include <homing/parallel_for.hpp>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace jacobi_program {

@@ -3,6 +3,7 @@
 #include <homing/parallel_for.hpp>
 
 #include "../common/homing_parts.hpp"
+#include "../common/tbb_threads.hpp"
 #include "../common/trapezoids.hpp"
 #include "at_home.hpp"
 

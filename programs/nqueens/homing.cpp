@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace nqueens {

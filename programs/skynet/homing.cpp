@@ -2,6 +2,7 @@
 #include <homing/fork_join.hpp>
 #include <homing/tasks.hpp>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace skynet {

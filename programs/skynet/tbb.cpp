@@ -1,6 +1,7 @@
 // A task_group for each node.
 #include <oneapi/tbb/task_group.h>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace skynet {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace uts {

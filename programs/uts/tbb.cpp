@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace uts {
