@@ -52,7 +52,8 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("--programs", metavar="NAME[,NAME...]",
                         help="the papers' programs instead (of build/release/programs; \"all\"), on all CPUs, interleaved")
-    parser.add_argument("--size", help="of the programs (default: the first of each)")
+    parser.add_argument("--size", help="of the programs (default: one of some milliseconds to some tenths of a second)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="of the programs: begin no round that would last beyond it")
     options = parser.parse_args(arguments)
     try:
         options.threads = [positive(part) for part in options.threads.split(",")]
@@ -103,7 +104,7 @@ def run_programs(options: argparse.Namespace, progress: Terminal) -> int:
                      f"{', '.join(path.name for path in binaries) or 'none, make programs first'}")
         binaries = [path for path in binaries if path.name in wanted]
     found = programs.campaign(binaries, Library("stock", options.stock), Library("ours", options.ours), options.size,
-                              len(os.sched_getaffinity(0)), options.pairs, options.reps, options.seed, progress)
+                              len(os.sched_getaffinity(0)), options.pairs, options.reps, options.seed, progress, options.limit)
     progress.clear()
     options.build.mkdir(parents=True, exist_ok=True)
     (options.build / "programs.json").write_text(json.dumps(found, indent=1) + "\n")

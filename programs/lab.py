@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The papers' programs on a virtual NUMA machine: who served each cache line, in every variant. All figures are modelled,
-none is measured. One boot a program; variants that use nothing of Homing's run on stock oneTBB, the others on ours."""
+none is measured. Variants that use nothing of Homing's run on stock oneTBB, the others on ours, all in the same boot."""
 
 import argparse
 import json
@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # The size and the cache scale at which data is to the caches about what it was in the paper.
-PROGRAMS = {"cg": ("S", 64), "mg": ("S", 64), "streamcluster": ("test", 64), "fluidanimate": ("test", 16), "ferret": ("test", 64),
+PROGRAMS = {"cg": ("S3", 64), "mg": ("S", 64), "streamcluster": ("test", 64), "fluidanimate": ("test", 16), "ferret": ("test", 64),
             "jacobi": ("small", 16), "stream": ("small", 16), "cilksort": ("small", 64), "heat": ("small", 64),
             "transpose": ("512", 16), "matmul": ("256", 64), "uts": ("small", 16), "nqueens": ("10", 16), "fib": ("20", 16),
             "integrate": ("50", 16), "skynet": ("10k", 16)}
@@ -29,6 +30,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--variant", help="some of the variants, with commas between (default: all)")
     parser.add_argument("--size", help="another size than that of the table in this file")
     parser.add_argument("--cache-scale", type=float, help="caches are so many times smaller (default: by program)")
+    parser.add_argument("--boots", type=int, default=1, help="boots of each program (default: %(default)s)")
+    parser.add_argument("--page", type=Path, help="write a page of all that the folder of results has, boot nothing")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one boot (default: %(default)s)")
     parser.add_argument("--no-check", action="store_true", help="leave out the check of each result in the guest")
     parser.add_argument("--results", type=Path, default=BUILD / "programs-lab", help="folder for what was counted (default: %(default)s)")
@@ -39,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=BUILD, help="build of Homing (default: %(default)s)")
     result = parser.parse_args()
     result.stock, result.build = result.stock.absolute(), result.build.absolute()
-    for name in result.programs or PROGRAMS:
+    for name in [] if result.page else result.programs or PROGRAMS:
         if name not in PROGRAMS:
             parser.error(f"{name}: expected programs out of {', '.join(PROGRAMS)}")
         if not (result.build / "programs" / name).exists():
@@ -128,19 +131,83 @@ def table(rows: list[dict]) -> list[str]:
     return lines
 
 
+def kept(folder: Path, name: str) -> list[list[dict]]:
+    """The rows of each boot of a program."""
+    return [json.loads(file.read_text()) for file in sorted(folder.glob(f"{name}.*.json"))]
+
+
+def middle(boots: list[list[dict]]) -> list[dict]:
+    """The median of each figure over the boots in which the variant ended well; one row of a failure if it never did."""
+    rows = []
+    for v in dict.fromkeys(row["variant"] for boot in boots for row in boot):
+        all_of = [row for boot in boots for row in boot if row["variant"] == v]
+        good = [row for row in all_of if "failed" not in row]
+        if not good:
+            rows.append(all_of[0])
+            continue
+        homes = [row["at_home"] for row in good if row["at_home"] is not None]
+        rows.append(good[0] | {field: median(row[field] for row in good) for field in (*SERVED, "virtual_ms")}
+                    | {"at_home": median(homes) if homes else None, "boots": len(good),
+                       "least": min(row["remote_dram"] for row in good), "most": max(row["remote_dram"] for row in good)})
+    return rows
+
+
+def page_of(name: str, boots: list[list[dict]]) -> list[str]:
+    rows = middle(boots)
+    size = next((row["size"] for row in rows if "size" in row), "?")
+    lines = ["", f"## {name}", "", f"Size {size}, caches divided by {PROGRAMS[name][1]}, {len(boots)} boot{'s' if len(boots) > 1 else ''}.", "",
+             "| variant | local cache | remote cache | local DRAM | remote DRAM | least to most | virtual ms | at home |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for r in rows:
+        if "failed" in r:
+            lines.append(f"| `{r['variant']}` | did not end well | | | | | | |")
+            continue
+        home = "-" if r["at_home"] is None else f"{100 * r['at_home']:.1f}%"
+        spread = f"{r['least']:,} to {r['most']:,}" if r["boots"] > 1 else "one boot"
+        lines.append(f"| `{r['variant']}` | " + " | ".join(f"{r[field]:,.0f}" for field in SERVED) + f" | {spread} | {r['virtual_ms']:.2f} | {home} |")
+    good = {r["variant"]: r for r in rows if "failed" not in r and r["variant"] != "serial"}
+    stock = [r for v, r in good.items() if not v.startswith("homing")]
+    if name in THIRD and stock and "homing-placed" in good:
+        least = min(stock, key=lambda r: r["remote_dram"])
+        share = good["homing-placed"]["remote_dram"] / max(1, least["remote_dram"])
+        lines += ["", f"Of remote DRAM, `homing-placed` has {share:.2f} of the best stock variant's, `{least['variant']}`; "
+                      f"expected: a third at most. {'Met.' if share <= 1 / 3 else 'Missed.'}"]
+    return lines
+
+
+def page(options: argparse.Namespace) -> str:
+    known = {name: kept(options.results, name) for name in PROGRAMS}
+    lines = ["# The papers' programs in a virtual machine", "",
+             "**Modelled, not measured**: who served each cache line that a core's own caches did not have, in the timed region, "
+             f"on the [lab](../guide/lab.md)'s model of `{options.machine}` with {options.threads} threads, and the model's clock. Caches are divided, "
+             "so that the data is to them about what it was in the paper. Variants without Homing ran on stock oneTBB or libgomp "
+             "(`OMP_WAIT_POLICY=passive`), the others on ours, all of a program in the same boot, one repetition each. Medians over boots; "
+             "where there is one, nothing is known of the spread.", "",
+             "Again: `programs/lab.py --no-check --boots 2 PROGRAM...`, then `programs/lab.py --page docs/results/programs.md`."]
+    for name, boots in known.items():
+        lines += page_of(name, boots) if boots else []
+    missing = [f"`{name}`" for name, boots in known.items() if not boots]
+    if missing:
+        lines += ["", "## Not run", "", f"No boot so far: {', '.join(missing)}."]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     options = arguments()
+    if options.page:
+        options.page.write_text(page(options))
+        return 0
     options.results.mkdir(parents=True, exist_ok=True)
     problems = []
     rows = []
-    for name in options.programs or PROGRAMS:
+    for name in [name for name in options.programs or PROGRAMS for _ in range(options.boots)]:
         try:
             rows.append(run(options, name))
         except RuntimeError as trouble:
             print(f"lab.py: {name}: {trouble}", file=sys.stderr)
             return 3
         problems += problems_of(rows[-1])
-        (options.results / f"{name}.json").write_text(json.dumps(rows[-1], indent=1) + "\n")
+        boot = 1 + len(kept(options.results, name))
+        (options.results / f"{name}.{boot}.json").write_text(json.dumps(rows[-1], indent=1) + "\n")
         if not options.json:
             print("\n".join(table(rows[-1])), flush=True)
     if options.json:

@@ -4,6 +4,7 @@ Homing's on both libraries; and how Homing's variants compare with the others'."
 import json
 import random
 import subprocess
+import time
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +12,9 @@ from .execute import Library, environment
 from .ratios import interval
 
 SLOWER_THAN_AFFINITY = 1.03  # with one domain, any of Homing's variants than tbb-affinity
+# What takes between some milliseconds and some tenths of a second; a program that is not named here has its first size.
+SIZES = {"cg": "W", "mg": "W", "streamcluster": "simsmall", "fluidanimate": "simsmall", "ferret": "simsmall", "cilksort": "medium",
+         "transpose": "4096", "matmul": "1024", "uts": "T1", "nqueens": "12", "fib": "27", "integrate": "500", "skynet": "1M"}
 SLOWER_THAN_BEST = 1.05  # homing and homing-placed than the best of all others
 
 
@@ -49,29 +53,39 @@ def verdicts(rounds: list[dict], seed: int) -> list[dict]:
 
 
 def campaign(binaries: list[Path], stock: Library, ours: Library, size: str | None, threads: int, pairs: int, reps: int,
-             seed: int, progress) -> list[dict]:
-    """For each program: the median of each case in ms, and the comparisons."""
+             seed: int, progress, limit_s: float | None = None) -> list[dict]:
+    """For each program: the median of each case in ms, and the comparisons. `size` none: those of SIZES. With a limit, no
+    round begins that would last beyond it if it took as long as the longest before; the first is always whole."""
     source = random.Random(seed)
-    options = ["--threads", str(threads), "--repeat", str(reps), *(["--size", size] if size else [])]
+    begun = time.monotonic()
+    longest = 0.0
     jobs = [(binary, variant, library) for binary in binaries for variant, library in cases_of(binary, stock, ours)]
-    rounds = {binary.name: [{} for _ in range(pairs)] for binary in binaries}
+    rounds: dict[str, list[dict]] = {binary.name: [] for binary in binaries}
     for index in range(pairs):
+        round_begun = time.monotonic()
+        if index > 0 and limit_s is not None and round_begun - begun + longest > limit_s:
+            break
+        for of in rounds.values():
+            of.append({})
         source.shuffle(jobs)
         for position, (binary, variant, library) in enumerate(jobs):
             progress(f"round {index + 1}/{pairs}, {position + 1}/{len(jobs)} {binary.name} {variant}")
+            chosen = size or SIZES.get(binary.name)
+            options = ["--threads", str(threads), "--repeat", str(reps), *(["--size", chosen] if chosen else [])]
             rounds[binary.name][index][f"{variant}, {library.name}"] = {"ms": run_once(binary, variant, library, options)["ms"]}
+        longest = max(longest, time.monotonic() - round_begun)
     result = []
     for binary in binaries:
         of = rounds[binary.name]
         middle = {c: median(ms for entry in of for ms in entry[c]["ms"]) for c in sorted(of[0])}
-        result.append({"program": binary.name, "threads": threads, "median_ms": middle, "compared": verdicts(of, seed), "rounds": of})
+        result.append({"program": binary.name, "size": size or SIZES.get(binary.name, "the first"), "threads": threads, "median_ms": middle, "compared": verdicts(of, seed), "rounds": of})
     return result
 
 
 def lines(results: list[dict]) -> list[str]:
     text = []
     for of in results:
-        text.append(f"{of['program']}, {of['threads']} threads")
+        text.append(f"{of['program']}, size {of['size']}, {of['threads']} threads, {len(of['rounds'])} rounds")
         text += [f"  {case:28} {ms:11.3f} ms" for case, ms in sorted(of["median_ms"].items(), key=lambda item: item[1])]
         for c in of["compared"]:
             met = "met" if c["ratio"] <= c["bar"] else "MISSED"

@@ -29,13 +29,13 @@ print(json.dumps({{"variant": variant, "ms": [times[variant]] * 2}}))
 
 
 class Programs(unittest.TestCase):
-    def campaign(self, times: dict) -> dict:
+    def campaign(self, times: dict, limit_s: float | None = None) -> dict:
         with tempfile.TemporaryDirectory() as folder:
             binary = Path(folder) / "made_up"
             binary.write_text(PROGRAM.format(python=sys.executable, times=times))
             binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
             libraries = [Library(name, Path(folder)) for name in ("stock", "ours")]
-            return programs.campaign([binary], *libraries, None, 2, 3, 2, 1, lambda _: None)[0]
+            return programs.campaign([binary], *libraries, None, 2, 3, 2, 1, lambda _: None, limit_s)[0]
 
     def ratios(self, times: dict) -> dict:
         return {(c["case"], c["over"], c["bar"]): round(c["ratio"], 3) for c in self.campaign(times)["compared"]}
@@ -53,6 +53,11 @@ class Programs(unittest.TestCase):
     def test_stock_runs_what_is_tbb_alone(self):
         cases = set(self.campaign({"serial": 1, "tbb": 1, "openmp": 1, "openblas": 1, "homing": 1})["median_ms"])
         self.assertEqual(cases, {"serial, ours", "tbb, stock", "tbb, ours", "openmp, ours", "homing, ours"})
+
+    def test_a_limit_ends_with_a_whole_round(self):
+        times = {"tbb": 1, "homing": 1}
+        self.assertEqual([len(of) for of in self.campaign(times, 0)["rounds"]], [3])
+        self.assertEqual([len(of) for of in self.campaign(times, 3600)["rounds"]], [3, 3, 3])
 
     def test_a_failure_is_told(self):
         with self.assertRaisesRegex(RuntimeError, "tbb on .*: exit status 1: no such luck"):

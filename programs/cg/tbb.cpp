@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace cg {

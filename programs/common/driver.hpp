@@ -16,7 +16,6 @@
 #include "at_home.hpp"
 #include "contender.hpp"
 #include "placing.hpp"
-#include "space.hpp"
 #include "surroundings.hpp"
 
 namespace programs {
@@ -112,26 +111,8 @@ outcome measure(const request& r) {
   return result;
 }
 
-template <template <class> class Solver, class Model>
-outcome measure(const request& r) {
-  Model model(r.threads);
-  outcome result;
-  model.enter([&] {
-    Solver<Model> solver(r, model);
-    repeat(solver, r, result);
-  });
-  result.moved = model.moved();
-  return result;
-}
-
 /// Reads the command line, runs the variants (each in a process of its own if there are several), prints a line for
 /// each. Returns the exit status: 0; 2 bad input; 3 a wrong result; 4 no memory; 1 anything else.
 [[nodiscard]] int run_program(int argc, char** argv, const description& program, std::span<const variant> variants);
-
-template <template <class> class Solver, class... Models>
-[[nodiscard]] int run_program(int argc, char** argv, const description& program) {
-  const variant variants[] = {{Models::name, Models::what, &measure<Solver, Models>}...};
-  return run_program(argc, argv, program, variants);
-}
 
 }  // namespace programs

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "parts.hpp"
+#include "tbb_threads.hpp"
 
 namespace programs {
 

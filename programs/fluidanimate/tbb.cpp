@@ -3,6 +3,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 
+#include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 
 namespace fluid {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 
+#include "../common/tbb_threads.hpp"
 #include "ranges.hpp"
 
 namespace mg {

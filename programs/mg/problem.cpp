@@ -1,8 +1,11 @@
 #include "problem.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <utility>
+
+#include "../common/parts.hpp"
 
 namespace mg {
 namespace {
@@ -19,6 +22,21 @@ constexpr programs::size_name sizes[] = {
     {"S", "32^3"}, {"W", "128^3"}, {"A", "256^3, 446 MB"}, {"B", "256^3, more iterations"}, {"C", "512^3, 3.5 GB"}};
 
 }  // namespace
+
+homing::regular_distribution<3> planes_first(std::size_t side) {
+  auto left = static_cast<std::uint32_t>(programs::part_count());
+  std::array<std::uint32_t, 3> parts{};
+  std::uint32_t used = 1;
+  for (std::uint32_t& p : parts) {
+    p = std::min(left, static_cast<std::uint32_t>(side));
+    while (left % p != 0) --p;
+    left /= p;
+    used *= p;
+  }
+  using homing::axis;
+  return {{axis::block(side, parts[0]), axis::block(side, parts[1]), axis::block(side, parts[2])},
+          homing::domain_set::first(used)};
+}
 
 problem::problem(const request& r) : class_(classes[r.size]) {
   for (std::size_t side = 2; side <= class_.side; side *= 2) levels_.emplace_back(side);

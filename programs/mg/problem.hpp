@@ -27,10 +27,13 @@ struct nas_class {
   double norm;  ///< rnm2
 };
 
+/// The domains as a grid: as many along planes as a level has planes for, the others along rows, then along columns. A
+/// part is then a run of memory at all but the coarsest levels, and has no more surface than others in a cube of four.
+[[nodiscard]] homing::regular_distribution<3> planes_first(std::size_t side);
+
 /// One level: where its points belong, an approximation u and a residual r.
 struct level {
-  explicit level(std::size_t of_side)
-      : side(of_side), homes(homing::block_grid<3>({side, side, side}, homing::domain_set::all())) {}
+  explicit level(std::size_t of_side) : side(of_side), homes(planes_first(of_side)) {}
   [[nodiscard]] std::size_t size() const { return side * side * side; }
   [[nodiscard]] box<3> all() const { return {{0, 0, 0}, {side, side, side}}; }
   /// Rows of about 4,096 points, for loops that cut rows into tasks.

@@ -1,5 +1,5 @@
 """The programs' driver: an unknown variant, size or option is refused with the list, and nothing runs; JSON and CSV carry
-the same figures; placement, CPUs and contenders are what was asked for. Method: runs one program, small, on a made-up machine of four domains."""
+the same figures; threads don't depend on places; placement, CPUs and contenders are what was asked for. Method: runs one program, small, on a made-up machine of four domains."""
 
 import argparse
 import csv
@@ -51,6 +51,17 @@ def check_figures(program: str, variants: list[str]) -> None:
     check(right, "CSV has one heading", result)
 
 
+def check_places(program: str) -> None:
+    """On the real machine, whose CPUs an OpenMP runtime with places takes from the main thread before it begins."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING_", "HWLOC_", "OMP_"))}
+    threads = {}
+    for variant, places in (("openmp", {}), ("openmp-affinity", {}), ("openmp-affinity", {"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"})):
+        result = subprocess.run([program, "--variant", variant, "--repeat", "1", "--json"], env=environment | places, capture_output=True, text=True)
+        said = json.loads(result.stdout) if result.returncode == 0 else {}
+        threads[f"{variant} {places}"] = (said.get("threads"), said.get("domains"))
+    check(len(set(threads.values())) == 1 and (None, None) not in threads.values(), "as many threads and domains with places as without", result)
+
+
 def check_surroundings(program: str) -> None:
     for wrong in (("--contender", "arena:nap:2"), ("--contender", "arena:compute"), ("--contender", "arena:compute:2@"), ("--contender", "arena:compute:-1"),
                   ("--placement", "node:x"), ("--cpus", "some"), ("--label", "x" * 64)):
@@ -72,6 +83,7 @@ def main() -> None:
     parser.add_argument("program")
     program = parser.parse_args().program
     check_figures(program, check_refusals(program))
+    check_places(program)
     check_surroundings(program)
 
 
