@@ -31,8 +31,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-# Not src/sync/asymmetric_fence.cpp, which has a model: the kernel's barriers in it order more than C++ knows of, so that
-# no weaker order beside them shows.
 MODELS = {
     "src/sync/work_deque.hpp": "deque",
     "src/sync/owner_lock.hpp": "owner_lock",
@@ -57,6 +55,7 @@ MODELS = {
     "src/runtime/workers/worker.cpp": "workers",
     "src/runtime/task/exception_word.hpp": "exceptions",
     "src/sync/asymmetric_fence.hpp": "fences",
+    "src/sync/asymmetric_fence.cpp": "fences",
     "src/runtime/arena/searchers.hpp": "waits",
     "src/runtime/arena/searchers.cpp": "waits",
     "src/runtime/arena/sleepers.cpp": "waits",
