@@ -99,7 +99,8 @@ class work_deque {
         passed_over = true;
         continue;
       }
-      const std::uintptr_t item = passed_over ? e.item.exchange(0, acq_rel) : claim_newest(at);  // [D3]
+      // relaxed: an item that the owner gets is its own; where a thief was first, nothing of the thief's is used.
+      const std::uintptr_t item = passed_over ? e.item.exchange(0, relaxed) : claim_newest(at);  // [D3]
       if (item != 0) {
         return {item, tag};
       }
@@ -133,9 +134,9 @@ class work_deque {
   /// when entries are in sight again that this thief had hidden from other threads for a moment. [D10]
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] deque_item steal(Filter&& accepts, Uncovered&& uncovered = {}) noexcept {
-    const std::size_t from = head_.load(acquire);
-    // [D4] acquire: the entries below this tail are filled (D1).
-    const std::size_t to = tail_.load(acquire);
+    // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
+    const std::size_t from = head_.load(relaxed);
+    const std::size_t to = tail_.load(relaxed);
     if (from >= to) {
       return {};
     }
@@ -154,8 +155,9 @@ class work_deque {
           contiguous = false;
           continue;
         }
-        // acq_rel: acquire as D5; release so that D6's reset of head cannot be seen before the claim.
-        if (e.item.compare_exchange_strong(item, 0, acq_rel, relaxed)) {
+        // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
+        // nothing of the taker's, and D6 is a release behind this.
+        if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {
           taken = {item, tag};
         }
       }
@@ -176,10 +178,11 @@ class work_deque {
   /// this moment (its pusher then looks for sleepers itself: docs/protocols/sleep.md), or that a thief hides. [D10]
   template <typename Filter>
   [[nodiscard]] bool has(Filter&& accepts) const noexcept {
-    const std::size_t to = tail_.load(acquire);
+    // relaxed: where it matters, the looking thread has passed a fence that the pusher's meets.
+    const std::size_t to = tail_.load(relaxed);
     const array* a = shared_array_.load(acquire);
     const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
-    for (std::size_t at = head_.load(acquire); at < end; ++at) {
+    for (std::size_t at = head_.load(relaxed); at < end; ++at) {
       if (a->entries[at].item.load(acquire) != 0 && accepts(a->entries[at].tag.load(relaxed))) {
         return true;
       }
@@ -243,11 +246,11 @@ class work_deque {
     }
     // [D8] Each entry is claimed from its old place before it stands in its new one, so a thief that still reads the
     // old array or an old index finds null or wins the claim. head first, so that no moved entry is below it.
-    head_.store(0, release);
+    head_.store(0, relaxed);  // before tail's seq_cst below, and the look at head behind it
     std::size_t kept = 0;
     for (std::size_t at = 0; at < to; ++at) {
       const std::uint64_t tag = owner_array_[at].tag.load(relaxed);
-      const std::uintptr_t item = owner_array_[at].item.exchange(0, acq_rel);
+      const std::uintptr_t item = owner_array_[at].item.exchange(0, relaxed);  // as pop()
       if (item != 0) {
         platform::require_hot([&] { return kept < capacity && target[kept].item.load(relaxed) == 0; },
                               "D8: an entry moves to an empty place");
@@ -285,8 +288,8 @@ class work_deque {
   std::uintptr_t claim_newest(std::size_t at) noexcept {
     // [D2] release: before D3's fence; a thief that reads this tail in D9 sees the entries of below.
     tail_.store(at, release);
-    // [D3] The claim. acquire: of what a thief did before it took the entry; release: as D5's.
-    const std::uintptr_t item = owner_array_[at].item.exchange(0, acq_rel);
+    // [D3] The claim. relaxed, as in pop(): the fence behind it orders it before what the owner does next.
+    const std::uintptr_t item = owner_array_[at].item.exchange(0, relaxed);
     // The store of tail in D2 before the load of head; partner D6 and D9 (head, then tail).
     full_fence_after_exchange();
     if (__builtin_expect(head_.load(relaxed) > at, false)) {

@@ -23,11 +23,11 @@ void __TBB_EXPORTED_FUNC destroy(d1::task_group_context& /*context*/) {}
 
 namespace homing::scheduler {
 
-inline unsigned machine_domains = 1;  ///< of the next execution
+inline unsigned domains_of_machine = 1;  ///< of the next execution
 inline const topology::machine one_domain(1, 2);
 inline const topology::machine two_domains(2, 1);
 
-scheduler_settings read_settings() { return {machine_domains == 1 ? one_domain : two_domains, machine_domains}; }
+scheduler_settings read_settings() { return {domains_of_machine == 1 ? one_domain : two_domains, domains_of_machine}; }
 
 inline void stay_in(thread_state& t, arena& a, slot_id number) {
   t.in = &a;
@@ -57,7 +57,7 @@ class no_workers final : public worker_supplier {
 
 /// For three threads, all of the application's.
 inline arena& make_arena(no_workers& supplier) {
-  machine_domains = 1;
+  domains_of_machine = 1;
   work_places::ended = 0;
   arena_request request;
   request.max_concurrency = 3;

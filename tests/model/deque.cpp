@@ -81,7 +81,7 @@ const scenario one_entry("deque: one entry, its owner and two thieves", {.sample
   t.check(1);
 });
 
-const scenario two_entries("deque: two entries, pop and steal", {}, [] {
+const scenario two_entries("deque: two entries, pop and steal", {.sample_preemptions = 2}, [] {
   table<2> t;
   threads({[&] {
              t.push(0);
@@ -106,6 +106,20 @@ const scenario again("deque: pop and push again under a thief", {}, [] {
            },
            [&] { t.steal(); }});
   t.check(2);
+});
+
+/// The same item again, of which a thief may have seen the first time.
+const scenario same_item("deque: an item that is popped and pushed again", {}, [] {
+  table<1> t;
+  threads({[&] {
+             t.push(0);
+             if (t.pop()) {
+               t.jobs[0].times_taken = 0;
+               t.push(0);
+             }
+           },
+           [&] { t.steal(); }});
+  t.check(1);
 });
 
 const scenario again_two("deque: pop and push again under two thieves", {.sample_preemptions = 1}, [] {

@@ -43,19 +43,24 @@ using sync::seq_cst;
 
 /// Two threads that cross: each stores, passes its side, and looks at the other's.
 struct crossing {
+  sync::atomic<int> begun = 0;
   sync::atomic<int> light = 0;
   sync::atomic<int> heavy = 0;
   int light_saw = 0;
   int heavy_saw = 0;
 
   explicit crossing(fence_kind begins_as) { sync::detail::fences.store(begins_as, relaxed); }
+  /// A point of choice: the kernel may interrupt before a store, too.
+  void begin() const { static_cast<void>(begun.load(relaxed)); }
   void light_side() {
+    begin();
     light.store(1, relaxed);
     sync::light_fence();
     light_saw = heavy.load(relaxed);
   }
   template <typename Fence>
   void heavy_side(Fence&& fence) {
+    begin();
     heavy.store(1, relaxed);
     fence();
     heavy_saw = light.load(relaxed);

@@ -224,7 +224,7 @@ class Builder:
         words = [w for w in shlex.split(entry["command"]) if "ccache" not in w]
         words = words[:words.index("-o")] + ["-o", str(program.with_suffix(".o")), "-c", entry["file"]]
         first = next(i for i, w in enumerate(words) if w == f"-I{ROOT / 'src'}")
-        words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}"]
+        words[first:first] = [f"-I{folder / 'src'}", f"-I{folder / 'include'}", f"-I{folder}"]
         words += ["-g0", "-O1", "-include", str(HERE / "engine/mutant.hpp")]
         for command in (words, [words[0], str(program.with_suffix(".o")), *self.engine, *WRAPPED, *WRAPPED_TOO.get(model, []), "-o", str(program)]):
             done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)

@@ -164,7 +164,7 @@ struct world {
   explicit world(std::size_t threads_allowed, unsigned domain_count = 1) {
     here = &at_home;
     at_home.parallelism.store(threads_allowed, sync::relaxed);
-    machine_domains = domain_count;
+    domains_of_machine = domain_count;
     work_places::ended = 0;
     manager = new resource_manager;
   }
@@ -183,8 +183,8 @@ struct world {
 
 // ---- what threads do
 
-void sleep_until_called_0() { here->beds[0].lie(); }
-void sleep_until_called_1() { here->beds[1].lie(); }
+void rest_until_called_0() { here->beds[0].lie(); }
+void rest_until_called_1() { here->beds[1].lie(); }
 
 /// Pushes a task inside, leaves it to others, and goes for good.
 void push_and_go(arena& a) {
@@ -195,15 +195,28 @@ void push_and_go(arena& a) {
 }
 
 settings bounds(unsigned preemptions, unsigned stale, bool in_sample = true) {
-  return {.preemptions = preemptions, .sample_preemptions = 1, .stale = stale, .steps = 10'000, .in_sample = in_sample};
+  return {.preemptions = preemptions,
+          .sample_preemptions = 1,
+          .stale = stale,
+          .sample_stale = 1,
+          .steps = 10'000,
+          .in_sample = in_sample};
 }
+
+/// A larger model: threads take turns, with one preemption; and none, with stale reads.
+struct each_alone {
+  scenario turns;
+  scenario stale;
+
+  each_alone(const char* name, void (*body)()) : turns(name, bounds(1, 0, false), body), stale(name, bounds(0, 2), body) {}
+};
 
 // ---- [A3], [A4], [A5], [A14]: one arena
 
 const scenario left_behind("workers: a task is left in an arena that nobody refers to", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }});
+  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }});
   w.require_done(1);
   w.require_ended();
 });
@@ -212,7 +225,7 @@ const scenario left_behind("workers: a task is left in an arena that nobody refe
 const scenario twice("workers: a second task while the worker leaves", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] {
+  threads_until_asleep({rest_until_called_0, [&] {
                           visit v(a);
                           v.push();
                           v.push();
@@ -226,7 +239,7 @@ const scenario twice("workers: a second task while the worker leaves", bounds(2,
 const scenario enqueued("workers: a task is enqueued, and its maker goes", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] {
+  threads_until_asleep({rest_until_called_0, [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
                         }});
@@ -236,19 +249,19 @@ const scenario enqueued("workers: a task is enqueued, and its maker goes", bound
 
 // ---- [A9], [A22]: several arenas
 
-const scenario two_arenas("workers: two arenas, one worker", bounds(1, 1), [] {
+const each_alone two_arenas("workers: two arenas, one worker", [] {
   world w(2);
   arena& a = w.make(2);
   arena& b = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
+  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
   w.require_done(2);
   w.require_ended();
 });
 
-const scenario one_after_another("workers: two arenas, one after the other", bounds(2, 1), [] {
+const each_alone one_after_another("workers: two arenas, one after the other", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] {
+  threads_until_asleep({rest_until_called_0, [&] {
                           push_and_go(a);
                           push_and_go(w.make(2));
                         }});
@@ -257,11 +270,11 @@ const scenario one_after_another("workers: two arenas, one after the other", bou
 });
 
 /// [S18]
-const scenario awake("workers: a worker waits awake between two arenas", bounds(2, 1), [] {
+const each_alone awake("workers: a worker waits awake between two arenas", [] {
   world w(2);
   w.at_home.awake = std::chrono::nanoseconds(1);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] {
+  threads_until_asleep({rest_until_called_0, [&] {
                           push_and_go(a);
                           push_and_go(w.make(2));
                         }});
@@ -274,7 +287,7 @@ const scenario awake("workers: a worker waits awake between two arenas", bounds(
 const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), [] {
   world w(1);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); },
+  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); },
                         [&] {
                           w.at_home.parallelism.store(2, sync::relaxed);
                           w.manager->obey_limit();
@@ -286,7 +299,7 @@ const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), 
 const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0,
+  threads_until_asleep({rest_until_called_0,
                         [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
@@ -299,10 +312,10 @@ const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2
   w.require_ended();
 });
 
-const scenario leased("workers: all are leased beside an enqueue", bounds(2, 1), [] {
+const each_alone leased("workers: all are leased beside an enqueue", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0,
+  threads_until_asleep({rest_until_called_0,
                         [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
@@ -316,32 +329,61 @@ const scenario leased("workers: all are leased beside an enqueue", bounds(2, 1),
   w.require_ended();
 });
 
-const scenario given_back("workers: a lease ends beside a push", bounds(2, 1), [] {
+const each_alone given_back("workers: a lease ends beside a push", [] {
   world w(2);
   const std::uint64_t number = w.manager->take_lease({.workers_max = 1, .domains = {true}}, {}).first;
   arena& a = w.make(2);
-  threads_until_asleep({sleep_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
+  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
   w.require_done(1);
   w.require_ended();
 });
 
-// ---- [A18]
+// ---- [A18], and the first use
 
-const scenario stopped("workers: they are stopped beside a push", bounds(2, 1), [] {
+const each_alone stopped("workers: they are stopped beside a push", [] {
   world w(2);
   arena& a = w.make(2);
   threads_until_asleep(
-      {sleep_until_called_0, sleep_until_called_1, [&] { push_and_go(a); }, [&] { w.manager->stop_workers(); }});
+      {rest_until_called_0, rest_until_called_1, [&] { push_and_go(a); }, [&] { w.manager->stop_workers(); }});
   w.require_done(1);
   w.require_ended();
+});
+
+const each_alone finalized("workers: somebody waits until no arena is left", [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_asleep({rest_until_called_0,
+                        [&] {
+                          a.enqueue(any_task(), work_places::no_home);
+                          a.drop_reference();
+                        },
+                        [&] {
+                          require(w.manager->wait_until_unused(), "no user refers to it");
+                          w.require_ended();
+                        }});
+  w.require_done(1);
+});
+
+const scenario first_use("workers: two threads make the manager, and one looks for it", bounds(2, 2), [] {
+  house at_home;
+  here = &at_home;
+  domains_of_machine = 1;
+  resource_manager* made[2] = {};
+  threads({[&] { made[0] = &resource_manager::current(); }, [&] { made[1] = &resource_manager::current(); },
+           [&] {
+             if (resource_manager* const m = resource_manager::current_or_null()) {
+               require(m->is_idle(), "it is new");
+             }
+           }});
+  require(made[0] == made[1] && made[0]->is_idle(), "there is one");
 });
 
 // ---- [A10], [S7]: domains and several workers
 
-const scenario two_workers("workers: two tasks, two workers of one domain", bounds(1, 1), [] {
+const each_alone two_workers("workers: two tasks, two workers of one domain", [] {
   world w(3);
   arena& a = w.make(3);
-  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] {
+  threads_until_asleep({rest_until_called_0, rest_until_called_1, [&] {
                           visit v(a);
                           v.push();
                           v.push();
@@ -352,10 +394,10 @@ const scenario two_workers("workers: two tasks, two workers of one domain", boun
   w.require_ended();
 });
 
-const scenario two_domains_two_workers("workers: two tasks, a worker in each of two domains", bounds(1, 1), [] {
+const each_alone two_domains_two_workers("workers: two tasks, a worker in each of two domains", [] {
   world w(3, 2);
   arena& a = w.make(3);
-  threads_until_asleep({sleep_until_called_0, sleep_until_called_1, [&] {
+  threads_until_asleep({rest_until_called_0, rest_until_called_1, [&] {
                           visit v(a);
                           v.push();
                           v.push();

@@ -23,17 +23,17 @@ class left_stack : public sync::list_hook<left_stack> {  // in its arena's queue
   [[nodiscard]] virtual task& continuation() noexcept = 0;
 
   // [U5] Of a stack that left in a nested wait: whoever calls first is to resume it. While it is held, whoever holds
-  // it.
+  // it. relaxed, all: what the stack is was written before it was listed, and the lists' locks order that.
 
-  /// Relaxed: nobody knows of the stack yet.
+  /// Nobody knows of the stack yet.
   void hold() noexcept { call_.store(call_state::held, sync::relaxed); }
   /// Ends the hold; false if somebody has called meanwhile: then whoever held it resumes it.
   [[nodiscard]] bool let_call() noexcept {
     auto held = call_state::held;
-    return call_.compare_exchange_strong(held, call_state::open, sync::acq_rel, sync::acquire);
+    return call_.compare_exchange_strong(held, call_state::open, sync::relaxed, sync::relaxed);
   }
   /// True for the one who is to resume it.
-  [[nodiscard]] bool call() noexcept { return call_.exchange(call_state::called, sync::acq_rel) == call_state::open; }
+  [[nodiscard]] bool call() noexcept { return call_.exchange(call_state::called, sync::relaxed) == call_state::open; }
 
  protected:
   left_stack() noexcept = default;

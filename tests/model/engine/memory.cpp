@@ -24,6 +24,7 @@ location_index memory::add(const void* address, std::uint64_t value, std::uint64
   location& l = locations_[count_];
   l.address = address;
   l.key = key;
+  l.hashed = 0;
   store initial{};
   initial.value = value;
   initial.id = key;
@@ -96,6 +97,7 @@ store_index memory::place(location_index where, std::size_t at, store s) {
 void memory::seal(location_index where, store_index s) noexcept {
   store& sealed = locations_[where].stores[s];
   raise(sealed.seen, where, s);
+  locations_[where].hashed = 0;
   sealed.seen_hash = hash(sealed.seen);
 }
 
@@ -208,11 +210,14 @@ std::uint64_t memory::hash() const noexcept {
   std::uint64_t h = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const location& l = locations_[i];
-    std::uint64_t one = l.key;
-    for (const store_index s : l.modification) {
-      one = mix(mix(one, l.stores[s].id), l.stores[s].seen_hash);
+    if (l.hashed == 0) {
+      std::uint64_t one = l.key;
+      for (const store_index s : l.modification) {
+        one = mix(mix(one, l.stores[s].id), l.stores[s].seen_hash);
+      }
+      l.hashed = one;
     }
-    h += one;
+    h += l.hashed;
   }
   return mix(mix(h, hash(sc_)), mix(hash(heavy_), hash(light_)));
 }

@@ -38,6 +38,7 @@ struct location {
   std::uint64_t key = 0;                             ///< the same in every execution
   list<store> stores;                                ///< in the order of execution; the first is the initial value
   list<store_index> modification;                    ///< in modification order
+  mutable std::uint64_t hashed = 0;                  ///< of all of this, unless 0
   std::array<std::uint32_t, threads_max> used_at{};  ///< each thread's last access, by its own clock
 };
 
