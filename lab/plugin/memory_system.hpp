@@ -34,8 +34,8 @@ class memory_system {
     ticks issued = 0, done = 0;
     bool hit = false, ahead = false, waits = false;
   };
-  /// Where an access of `cpu` to `line`, which comes at once, will find it. If that is a miss, the host fetches what the
-  /// model has of the line meanwhile.
+  /// Where an access of `cpu` to `line`, which comes at once, will find it. If that is a miss, the host fetches what
+  /// the model has of the line meanwhile.
   [[nodiscard]] private_cache::found look(const cpu_state& cpu, std::uint64_t line) const noexcept {
     const private_cache::found f = private_[cpu.core].find(line);
     if (!f) {
