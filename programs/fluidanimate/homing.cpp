@@ -3,6 +3,7 @@
 #include <homing/distributed_array.hpp>
 #include <homing/tasks.hpp>
 
+#include "../common/parts.hpp"
 #include "../common/tbb_threads.hpp"
 #include "problem.hpp"
 

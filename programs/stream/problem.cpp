@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "../common/parts.hpp"
+
 namespace stream {
 namespace {
 
