@@ -260,11 +260,12 @@ class work_deque {
       }
     }
     if (target != owner_array_) {
-      shared_array_.store(newest_, seq_cst);
+      shared_array_.store(newest_, release);
       owner_array_ = target;
       owner_capacity_ = capacity;
     }
-    // seq_cst: the stores of the array and of tail before the load of head; partner D6 and D9 (head, then tail, array).
+    // seq_cst: the store of tail before the load of head; partner D6 and D9 (head, then tail). Whoever reads this tail
+    // there sees the array.
     tail_.store(kept, seq_cst);
     if (head_.load(seq_cst) != 0) {
       lower_head(0);
@@ -280,7 +281,8 @@ class work_deque {
   /// Owner or thief: no entry at or above `at` may stay below head.
   void lower_head(std::size_t at) noexcept {
     std::size_t head = head_.load(relaxed);
-    while (head > at && !head_.compare_exchange_weak(head, at, acq_rel, relaxed)) {
+    // relaxed: it tells nothing of its own. As a read-modify-write it passes on D7's release.
+    while (head > at && !head_.compare_exchange_weak(head, at, relaxed, relaxed)) {
     }
   }
 
@@ -313,9 +315,10 @@ class work_deque {
     if (tail < until) {
       lowest = tail;
     }
-    const array* a = shared_array_.load(seq_cst);  // again: D8 may have moved everything
+    const array* a = shared_array_.load(acquire);  // again: D8 may have moved everything
     for (std::size_t at = from; at < lowest && at < a->capacity; ++at) {
-      if (a->entries[at].item.load(acquire) != 0) {
+      // relaxed: an entry below a tail that was read above is seen.
+      if (a->entries[at].item.load(relaxed) != 0) {
         lowest = at;
       }
     }

@@ -58,6 +58,16 @@ struct crossing {
     sync::light_fence();
     light_saw = heavy.load(relaxed);
   }
+  /// As a private fork: it asks first, and passes no fence if the pair is asymmetric.
+  void asking_side() {
+    begin();
+    const bool is_light = sync::fences_are_asymmetric();
+    light.store(1, relaxed);
+    if (!is_light) {
+      sync::full_fence();
+    }
+    light_saw = heavy.load(relaxed);
+  }
   template <typename Fence>
   void heavy_side(Fence&& fence) {
     begin();
@@ -91,12 +101,13 @@ const scenario refused_late("fences: membarrier is refused late", {}, [] {
   c.require_seen();
 });
 
-const scenario refused_to_two("fences: membarrier is refused to two heavy sides", {.preemptions = 4, .sample_preemptions = 2}, [] {
-  crossing c(fence_kind::asymmetric);
-  refuse();
-  threads({[&] { c.light_side(); }, [&] { c.heavy_side(); }, sync::heavy_fence});
-  c.require_seen();
-});
+const scenario refused_to_two("fences: membarrier is refused to two heavy sides",
+                              {.preemptions = 4, .sample_preemptions = 2}, [] {
+                                crossing c(fence_kind::asymmetric);
+                                refuse();
+                                threads({[&] { c.light_side(); }, [&] { c.heavy_side(); }, sync::heavy_fence});
+                                c.require_seen();
+                              });
 
 /// As it was: what membarrier answers was not looked at.
 void heavy_fence_as_it_was() {
@@ -119,10 +130,18 @@ const scenario granted_late("fences: membarrier is granted late", {.preemptions 
   c.require_seen();
 });
 
-const scenario both("fences: membarrier is granted late and refused later", {.preemptions = 3, .sample_preemptions = 1}, [] {
-  crossing c(fence_kind::full);
-  threads({[&] { c.light_side(); }, [&] { c.heavy_side(); }, [] { sync::become_asymmetric(); }, refuse});
-  c.require_seen();
-});
+const scenario asked("fences: membarrier is granted late, and a light side asks",
+                     {.preemptions = 4, .sample_preemptions = 2}, [] {
+                       crossing c(fence_kind::full);
+                       threads({[&] { c.asking_side(); }, [&] { c.heavy_side(); }, sync::become_asymmetric});
+                       c.require_seen();
+                     });
+
+const scenario both(
+    "fences: membarrier is granted late and refused later", {.preemptions = 3, .sample_preemptions = 1}, [] {
+      crossing c(fence_kind::full);
+      threads({[&] { c.light_side(); }, [&] { c.heavy_side(); }, [] { sync::become_asymmetric(); }, refuse});
+      c.require_seen();
+    });
 
 }  // namespace

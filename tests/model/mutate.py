@@ -31,6 +31,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
+# Not the arena's and the manager's files, of which tests/model/workers.cpp shows whole rules but few single orders; nor
+# src/sync/asymmetric_fence.cpp: the kernel's barriers in it order more than C++ knows of, so that weaker orders beside
+# them show in no model.
 MODELS = {
     "src/sync/work_deque.hpp": "deque",
     "src/sync/owner_lock.hpp": "owner_lock",
@@ -48,14 +51,8 @@ MODELS = {
     "include/homing/detail/fork_lane.hpp": "fork_lane",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/runtime/arena/slot_hold.hpp": "slots",
-    "src/runtime/arena/arena.cpp": "workers",
-    "src/runtime/arena/arena_queues.cpp": "workers",
-    "src/runtime/workers/demand.cpp": "workers",
-    "src/runtime/workers/resource_manager.cpp": "workers",
-    "src/runtime/workers/worker.cpp": "workers",
     "src/runtime/task/exception_word.hpp": "exceptions",
     "src/sync/asymmetric_fence.hpp": "fences",
-    "src/sync/asymmetric_fence.cpp": "fences",
     "src/runtime/arena/searchers.hpp": "waits",
     "src/runtime/arena/searchers.cpp": "waits",
     "src/runtime/arena/sleepers.cpp": "waits",
@@ -236,7 +233,8 @@ class Builder:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="a build folder in which the models were built")
-    parser.add_argument("--only", default="", help="mutants whose name (FILE:LINE WHAT) contains this")
+    parser.add_argument("--only", default="",
+                        help="mutants whose name (FILE:LINE WHAT) contains this, or one of these, with commas between")
     parser.add_argument("--sample", action="store_true", help="the models' sample bounds only")
     parser.add_argument("--seconds", type=int, default=300,
                         help="of one CPU, for one mutant's model; out of time counts as survived")
@@ -244,7 +242,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write the outcomes here")
     parser.add_argument("--list", action="store_true", help="only say which mutants there are")
     options = parser.parse_args()
-    mutants = [m for file in MODELS for m in mutants_of(file) if options.only in m.name]
+    mutants = [m for file in MODELS for m in mutants_of(file)
+               if any(part in m.name for part in options.only.split(","))]
     if not mutants:
         parser.error(f"no mutant's name contains {options.only!r}; --list has them")
     if options.list:

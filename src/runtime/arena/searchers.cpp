@@ -24,7 +24,9 @@ void searchers::stop_to_sleep(thread_state& t, const search_scope& scope) noexce
 void searchers::stop_searching(thread_state& t, const search_scope& scope) noexcept {
   t.slot->searching.clear();
   const searcher_counts::stopped left = places_.searching.end(t.domain, weight_of(scope));
-  sync::full_fence_after_exchange();  // [A23] before what it pushes next, and its look at the share
+  // [A23] Before what it pushes next, and its look at the share. [S9] [S14] Before the looks below, whose partner is a
+  // pusher's full fence.
+  sync::full_fence_after_exchange();
   // [S10] Where thieves stay, pushers rely on their domain's searchers.
   const bool stay = places_.thieves_stay();
   if (stay ? left.last_of_domain : left.last) {
@@ -61,7 +63,6 @@ void searchers::hand_over_enqueued(domain_index domain) noexcept {
   if (!caller_.could_come()) {
     return;
   }
-  sync::full_fence_after_exchange();
   if (places_.has_enqueued_for(places_.thieves_stay() ? domain : work_places::anybody)) {
     caller_.call({work_kind::enqueued, no_isolation, domain}, reach::all);
   }
@@ -77,24 +78,26 @@ void searchers::see_all_pushes() noexcept {
   constexpr unsigned quick_looks_max = 8;
   const std::int64_t now = platform::monotonic_ns();
   const std::int64_t since = now - last_look_ns_.exchange(now, sync::relaxed);
-  fence_duty duty = fence_duty_.load(sync::seq_cst);
+  // acquire: who finds it the pushers' sees what was pushed before. The full fence behind the count is before this.
+  fence_duty duty = fence_duty_.load(sync::acquire);
   if (duty == fence_duty::pushers) {
     if (since < look_pace_.rare_ns) {
       if (places_.has_lanes()) {
         sync::heavy_fence();  // [F6] who forks passes a light one
       }
-      sync::full_fence_after_exchange();  // leaving the count, before the look; partner: a pusher's full fence
-      return;
+      return;  // the full fence behind the count is before the look; partner: a pusher's full fence
     }
     // An exchange of `pushers` alone: a thread held up here must not end a change that others have begun since.
-    fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::seq_cst, sync::relaxed);
+    // relaxed: its own heavy fence and look follow.
+    fence_duty_.compare_exchange_strong(duty, fence_duty::searchers, sync::relaxed, sync::relaxed);
   } else if (since >= look_pace_.soon_ns) {
     quick_looks_.store(0, sync::relaxed);
   } else if (quick_looks_.fetch_add(1, sync::relaxed) >= quick_looks_max && duty == fence_duty::searchers &&
-             fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::seq_cst, sync::relaxed)) {
+             fence_duty_.compare_exchange_strong(duty, fence_duty::changing, sync::relaxed, sync::relaxed)) {
     quick_looks_.store(0, sync::relaxed);
     sync::heavy_fence();  // whoever pushed before it saw the change is seen now; all others pass full fences
-    platform::require(fence_duty_.exchange(fence_duty::pushers, sync::seq_cst) == fence_duty::changing,
+    // relaxed: behind that fence.
+    platform::require(fence_duty_.exchange(fence_duty::pushers, sync::relaxed) == fence_duty::changing,
                       "S9: who begins a change of duty ends it");
     return;
   }
