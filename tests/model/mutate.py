@@ -51,6 +51,7 @@ MODELS = {
     "src/runtime/arena/arena.cpp": "workers",
     "src/runtime/arena/arena_queues.cpp": "workers",
     "src/runtime/workers/demand.cpp": "workers",
+    "src/runtime/workers/making.cpp": "workers",
     "src/runtime/workers/resource_manager.cpp": "workers",
     "src/runtime/workers/worker.cpp": "workers",
     "src/runtime/task/exception_word.hpp": "exceptions",
