@@ -37,7 +37,8 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="about 3 minutes instead of 20")
     parser.add_argument("--only", action="append", metavar="CASE",
                         help="cases whose name contains this (or matches this pattern); repeatable")
-    parser.add_argument("--threads", default="1,2,8", metavar="N,...", help="default 1,2,8")
+    parser.add_argument("--threads", metavar="N,...",
+                        help="default 1,2,8; ramp 2 to 64; process 1, which does not count there")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--seed", type=int, default=1, help="of inputs, orders and resampling")
     parser.add_argument("--pairs", type=positive, help="rounds (each runs both libraries)")
@@ -56,7 +57,7 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="of the programs: begin no round that would last beyond it")
     options = parser.parse_args(arguments)
     try:
-        options.threads = [positive(part) for part in options.threads.split(",")]
+        options.threads = [positive(part) for part in options.threads.split(",")] if options.threads else []
     except ValueError:
         parser.error(f"--threads: expected numbers from 1, such as 1,2,8, not {options.threads}")
     pairs, reps, heavy_pairs = (7, 3, 3) if options.quick else (40, 5, 7)

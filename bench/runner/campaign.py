@@ -17,6 +17,11 @@ from .execute import Library, Outcome, list_cases, run
 TWO_NODES = {"HWLOC_SYNTHETIC": "node:2 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
 TWO_NODE_CASES = ("arena/execute_*",)
 
+DEFAULT_THREADS = (1, 2, 8)
+# Programs with thread counts of their own, where the caller names none: what a ramp takes depends on little else, and whole
+# processes have the default number.
+OWN_THREADS = {"ramp": (2, 4, 8, 16, 32, 64), "process": (1,)}
+
 
 @dataclass
 class Series:
@@ -68,13 +73,17 @@ class Campaign:
 
     def plan(self, binaries: list[Path]) -> None:
         for binary in binaries:
-            for threads in self.options.threads:
+            for threads in self.threads_of(binary.name):
                 cases = list_cases(binary, self.stock, threads)
                 self.plan_jobs(binary, threads, cases, "", {})
                 virtual = [case for case in cases if
                            any(fnmatch.fnmatch(case["case"], name) for name in TWO_NODE_CASES)]
                 if self.options.two_nodes:
                     self.plan_jobs(binary, threads, virtual, "@2nodes", TWO_NODES)
+
+    def threads_of(self, program: str) -> list[int]:
+        given = self.options.threads
+        return list(given or OWN_THREADS.get(program, DEFAULT_THREADS))
 
     def plan_jobs(self, binary, threads, cases, suffix, extra) -> None:
         series = [Series(case["case"] + suffix, threads, case["figure"], case["heavy"])

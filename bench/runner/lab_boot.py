@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .execute import Library, Outcome, describe_exit, read_lines
 
+LOADED_BY_STOCK = ("libtbbbind*.so.[0-9]", "libhwloc.so.[0-9][0-9]")
 # Where the libraries are in the guest: read_lines() rejects a run on another one.
 GUEST = {"stock": Library("stock", Path("/stock")), "ours": Library("ours", Path("/ours"))}
 
@@ -59,6 +60,9 @@ class Lab:
         """Exit status, and what was said."""
         files = {binary: f"/bench/{binary.name}" for binary in binaries}
         files |= {folder / "libtbb.so.12": f"/{name}/libtbb.so.12" for name, folder in self.libraries.items()}
+        # What stock's loads at run time, where it is beside it.
+        files |= {file: f"/{name}/{file.name}" for name, folder in self.libraries.items() for what in LOADED_BY_STOCK
+                  for file in sorted(folder.glob(what)) if "_debug" not in file.name}
         if self.quantum is not None:
             options += ("--quantum", str(self.quantum))
         command = [str(self.command), "lab", "run", "--machine", machine, "--virtual-clock", *options,

@@ -45,7 +45,9 @@ class Cases:
             return {}
 
     def jobs(self, threads: list[int]) -> list[LabJob]:
-        return [LabJob(binary, count, cases) for binary, cases in self.programs.items() for count in threads]
+        # Whole processes have as many threads as there are CPUs, whatever they are told.
+        return [LabJob(binary, count, cases) for binary, cases in self.programs.items()
+                for count in (threads[-1:] if binary.name == "process" else threads)]
 
 
 def wanted(case: str, options) -> bool:

@@ -144,13 +144,21 @@ std::string below_mount(const std::string& group, const std::string& mount_root)
   return std::string(path);
 }
 
+// What says where a process's groups are, read once for both hierarchies. A host may have thousands of mounts.
+struct group_files {
+  explicit group_files(const std::string& root)
+      : mountinfo(read_file(root + "/proc/self/mountinfo", proc_file_bytes_max)),
+        groups(read_file(root + "/proc/self/cgroup", proc_file_bytes_max)) {}
+  std::optional<std::string> mountinfo;
+  std::optional<std::string> groups;
+};
+
 // The folders of this process's group and of those above it, in one hierarchy; none if it has no such controller.
-std::vector<std::string> groups_upwards(hierarchy version, std::string_view controller, const std::string& root) {
-  const auto mountinfo = read_file(root + "/proc/self/mountinfo", proc_file_bytes_max);
-  const auto groups = read_file(root + "/proc/self/cgroup", proc_file_bytes_max);
-  if (!mountinfo || !groups) return {};
-  const auto where = find_mount(version, controller, *mountinfo);
-  const auto group = find_group(version, controller, *groups);
+std::vector<std::string> groups_upwards(hierarchy version, std::string_view controller, const std::string& root,
+                                        const group_files& files) {
+  if (!files.mountinfo || !files.groups) return {};
+  const auto where = find_mount(version, controller, *files.mountinfo);
+  const auto group = find_group(version, controller, *files.groups);
   if (!where || !group) return {};
   const std::string top = root + where->point;
   std::vector<std::string> folders;
@@ -161,9 +169,9 @@ std::vector<std::string> groups_upwards(hierarchy version, std::string_view cont
   }
 }
 
-std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root) {
+std::optional<cpu_quota> smallest_quota(hierarchy version, const std::string& root, const group_files& files) {
   std::optional<cpu_quota> smallest;
-  for (const std::string& folder : groups_upwards(version, "cpu", root)) {
+  for (const std::string& folder : groups_upwards(version, "cpu", root, files)) {
     const auto quota = quota_of_group(version, folder);
     if (quota && (!smallest || quota->cpus < smallest->cpus)) smallest = quota;
   }
@@ -195,16 +203,18 @@ std::optional<std::uint64_t> left_in_group(hierarchy version, const std::string&
 }  // namespace
 
 std::optional<cpu_quota> read_cpu_quota(const std::string& root) {
-  auto v2 = smallest_quota(hierarchy::v2, root);
-  auto v1 = smallest_quota(hierarchy::v1, root);
+  const group_files files(root);
+  auto v2 = smallest_quota(hierarchy::v2, root, files);
+  auto v1 = smallest_quota(hierarchy::v1, root, files);
   if (!v2 || (v1 && v1->cpus < v2->cpus)) return v1;
   return v2;
 }
 
 std::optional<std::uint64_t> read_memory_left(const std::string& root) {
   std::optional<std::uint64_t> least;
+  const group_files files(root);
   for (const hierarchy version : {hierarchy::v2, hierarchy::v1}) {
-    for (const std::string& folder : groups_upwards(version, "memory", root)) {
+    for (const std::string& folder : groups_upwards(version, "memory", root, files)) {
       const auto left = left_in_group(version, folder);
       if (left && (!least || *left < *least)) least = left;
     }

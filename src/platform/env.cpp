@@ -99,12 +99,15 @@ std::optional<std::string_view> env(const char* name) noexcept {
   return std::string_view(value, length);
 }
 
-bool has_hostile_env(std::string_view prefix) noexcept {
-  if (::getauxval(AT_SECURE) == 0 || environ == nullptr) return false;
-  for (const char* const* entry = environ; *entry != nullptr; ++entry) {
+bool has_env_that_starts(std::string_view prefix) noexcept {
+  for (const char* const* entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (std::string_view(*entry).starts_with(prefix)) return true;
   }
   return false;
+}
+
+bool has_hostile_env(std::string_view prefix) noexcept {
+  return ::getauxval(AT_SECURE) != 0 && has_env_that_starts(prefix);
 }
 
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept {

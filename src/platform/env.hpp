@@ -37,6 +37,9 @@ class printable {
 /// that would obey it.
 [[nodiscard]] bool has_hostile_env(std::string_view prefix) noexcept;
 
+/// Whether a variable that starts with `prefix` is set, whoever set it.
+[[nodiscard]] bool has_env_that_starts(std::string_view prefix) noexcept;
+
 /// Says, once for each variable: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept;
 

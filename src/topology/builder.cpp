@@ -8,8 +8,11 @@
 
 #include "platform/cgroup.hpp"
 #include "platform/cpu_set.hpp"
+#include "platform/env.hpp"
 #include "platform/kernel_limits.hpp"
 #include "topology/facts.hpp"
+#include "topology/late_cores.hpp"
+#include "topology/sysfs_reader.hpp"
 
 namespace homing::topology {
 namespace {
@@ -287,25 +290,18 @@ class machine_builder {
 
   void fill_places() {
     platform::id_set<node_id> nodes;
-    std::vector<int>& types = result_->core_type_ids_;
     for (std::size_t d = 0; d < members_.size(); ++d) {
       for (const cpu_fact* cpu : members_[d]) {
         const node_id node = item(facts_.nodes, node_of(*cpu)).id;
-        // A CPU whose core is unknown is a core of its own: negative numbers don't collide.
-        const int core = cpu->core >= 0 ? cpu->core : -1 - static_cast<int>(cpu->id);
-        result_->places_.push_back(
-            {cpu->id, static_cast<domain_index>(d), static_cast<int>(node), core, cpu->core_type});
+        result_->places_.add(
+            {cpu->id, static_cast<domain_index>(d), static_cast<int>(node), cpu->core, cpu->core_type});
         nodes.add(node);
-        if (cpu->core_type >= 0) types.push_back(cpu->core_type);
         if (!result_->virtual_) remember_domain(cpu->id, d);
       }
     }
-    std::sort(result_->places_.begin(), result_->places_.end(),
-              [](const auto& a, const auto& b) { return std::pair(a.core, a.cpu) < std::pair(b.core, b.cpu); });
+    result_->places_.finish();
+    if (facts_.lacks_cores) result_->late_cores_ = std::make_unique<late_cores>();
     for (const node_id node : nodes.ids()) result_->numa_ids_.push_back(static_cast<int>(node));
-    std::sort(types.begin(), types.end());
-    types.erase(std::unique(types.begin(), types.end()), types.end());
-    if (types.empty()) types.push_back(-1);  // not known: any, in constraints
   }
 
   void remember_domain(cpu_id cpu, std::size_t d) {
@@ -349,8 +345,26 @@ read_result build(const machine_facts& facts, domain_kind kind, const given_limi
   return machine_builder(facts, given).build(kind);
 }
 
+namespace {
+
+/// Whether a few files of sysfs may take hwloc's place. hwloc obeys its own variables; who cuts what without a mask to
+/// be known is for the cpuset to say.
+bool few_files_will_do(const source& from) {
+  return from.wanted == source::figures::first_task && from.from == source::origin::real &&
+         !platform::has_env_that_starts("HWLOC_") && !process_mask(from.limits).cpus.empty();
+}
+
+facts_result facts_of(const source& from) {
+  if (few_files_will_do(from)) {
+    if (auto found = read_sysfs()) return {std::move(*found)};
+  }
+  return read_facts(from.from, from.text, from.wanted);
+}
+
+}  // namespace
+
 read_result read(const source& from) {
-  facts_result facts = read_facts(from.from, from.text, from.wanted);
+  facts_result facts = facts_of(from);
   if (!facts.error.empty()) return {nullptr, std::move(facts.error), facts.who};
   if (from.about == source::claim::this_system) facts.value.this_system = true;
   return build(facts.value, from.kind, from.limits);

@@ -131,7 +131,7 @@ const machine& process_machine() {
     const std::lock_guard hold(making);
     m = of_process.load(sync::relaxed);
     if (m == nullptr) {
-      m = (new (place) std::shared_ptr<const machine>(read_environment()))->get();
+      m = (new (place) std::shared_ptr<const machine>(read_environment(source::figures::first_task)))->get();
       of_process.store(m, sync::release);  // the machine, for the acquire above
     }
   }

@@ -42,6 +42,7 @@ struct machine_facts {
   std::vector<attribute_fact> attributes{};
   bool this_system = false;  ///< its ids are this computer's
   bool made_up = false;      ///< described by a text or file, not read from the kernel
+  bool lacks_cores = false;  ///< neither cores nor core types were looked for
 };
 
 struct [[nodiscard]] facts_result {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "platform/cpu_set.hpp"
+#include "topology/cpu_places.hpp"
 #include "topology/ids.hpp"
 
 namespace homing::topology {
@@ -71,7 +72,7 @@ struct limits {
 [[nodiscard]] std::string mask_sentence(const limits& cut);
 
 /// An immutable snapshot. Every call from any thread; nothing here allocates unless it returns a
-/// container. A domain_index must be one of domains().
+/// container, or is the first to ask for cores. A domain_index must be one of domains().
 class machine {
  public:
   machine(machine&&) = default;
@@ -121,7 +122,7 @@ class machine {
   /// OS ids of nodes with usable CPUs, ascending. Never empty.
   [[nodiscard]] std::span<const int> numa_ids() const noexcept { return numa_ids_; }
   /// Core types with usable CPUs, ascending efficiency (hwloc's CPU kinds); {0} if all are alike.
-  [[nodiscard]] std::span<const int> core_type_ids() const noexcept { return core_type_ids_; }
+  [[nodiscard]] std::span<const int> core_type_ids() const noexcept { return with_cores().core_types; }
   /// How many threads satisfy the constraints, at most default_concurrency(); 0 for an unknown id.
   [[nodiscard]] unsigned concurrency(const constraints_query& query) const;
   /// The most threads that share a core under the constraints; 0 for an unknown id.
@@ -139,16 +140,13 @@ class machine {
   friend class machine_builder;
   machine() = default;
 
-  struct cpu_place {  // one usable CPU
-    cpu_id cpu;
-    domain_index domain;
-    int node;
-    int core;  // dense over the machine
-    int core_type;
-  };
+  // The places, with cores and core types, which may be read now.
+  [[nodiscard]] const cpu_places& with_cores() const noexcept;
+  // The same, with cores only if the query names any.
+  [[nodiscard]] const cpu_places& places_for(const constraints_query& query) const noexcept;
   // Calls f(place) for each CPU that satisfies the query, at most the allowed number of a core.
   template <class F>
-  void for_each_match(const constraints_query& query, F&& f) const;
+  static void for_each_match(const cpu_places& places, const constraints_query& query, F&& f);
 
   struct attribute_value {
     memory_attribute what;
@@ -162,13 +160,13 @@ class machine {
   std::vector<unsigned> node_distances_;  // row-major, from x to
   std::vector<attribute_value> attributes_;
   bool distances_known_ = false;
-  std::vector<unsigned> distances_;                // row-major, from x to
-  std::vector<domain_index> nearest_;              // row-major
-  std::vector<cpu_place> places_;                  // by core, then by CPU
+  std::vector<unsigned> distances_;    // row-major, from x to
+  std::vector<domain_index> nearest_;  // row-major
+  cpu_places places_;
+  std::unique_ptr<cores_reader> late_cores_;       // if `places_` lacks cores
   std::vector<std::uint32_t> domain_of_real_cpu_;  // by OS id; no_domain where there is none
   static constexpr std::uint32_t no_domain = ~std::uint32_t{0};
   std::vector<int> numa_ids_;
-  std::vector<int> core_type_ids_;
   limits limits_;
   domain_kind kind_ = domain_kind::node;
   unsigned usable_cpus_ = 0;

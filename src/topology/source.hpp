@@ -29,8 +29,9 @@ struct source {
     this_system     ///< its ids are this computer's: limits apply
   };
   enum class figures {
-    none,  ///< what the scheduler needs
-    all    ///< also what firmware says of each memory's bandwidth and latency: a file of sysfs each
+    first_task,  ///< what is needed before the first task: this computer's cores are read when somebody asks for them
+    none,        ///< what the scheduler can be asked for, and who took what away
+    all          ///< also what firmware says of each memory's bandwidth and latency: a file of sysfs each
   };
   origin from = origin::real;
   std::string text{};  ///< the line or the file's path; unused for `real`

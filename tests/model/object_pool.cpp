@@ -42,7 +42,7 @@ void* end(content* c) {
 
 /// Static objects keep what the execution before has left: the list of orphans begins empty.
 object_pool& first_pool() {
-  memory::orphans.pools.forget();
+  memory::orphans.first = nullptr;
   return object_pool::acquire(0);
 }
 

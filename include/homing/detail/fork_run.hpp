@@ -41,9 +41,14 @@ class ending {
   caught_exception first_;
 };
 
-/// The branches of a fork that lie in its caller's lane, the last one oldest.
+/// The branches of a fork that lie in its caller's lane, the last one oldest. One object, and so one address: what the
+/// rare paths need would otherwise be kept in registers, which each call saves.
 template <class... G>
-using lane_branches = std::tuple<branch<G>...>;
+struct lane_branches {
+  explicit lane_branches(G&&... g) : all(std::forward<G>(g)...) {}
+  std::tuple<branch<G>...> all;
+  branch_outcome<std::monostate> failed;  ///< what the branch that runs here has thrown
+};
 
 /// The join of a branch that is not simply the owner's.
 template <class Branch>
@@ -72,16 +77,28 @@ inline bool join_unwanted(fork_lane& lane, std::size_t at, fork_branch& b) noexc
 /// first of all: the others end, and the first exception is thrown. Not from within a catch clause: the wait may move
 /// the stack to another thread, and what C++ knows of a caught exception is a thread's.
 template <class... G, std::size_t... I>
-[[gnu::noinline, gnu::cold]] void end_branches(fork_lane& lane, lane_branches<G...>& all,
+[[gnu::noinline, gnu::cold]] void end_branches(fork_lane& lane, lane_branches<G...>& branches,
                                                const std::array<std::size_t, sizeof...(G)> at, std::size_t joined,
-                                               caught_exception first, std::index_sequence<I...>) {
+                                               caught_exception&& first, std::index_sequence<I...>) {
   ending e(std::move(first));
   const auto end_one = [&](std::size_t i, auto& b) {
     const bool is_ours = i >= joined && (lane.try_pop(b, at[i]) || join_unwanted(lane, at[i], b));
     if (i < joined ? b.has_thrown_elsewhere() : !is_ours) e.add(b);
   };
-  (end_one(I, std::get<I>(all)), ...);
+  (end_one(I, std::get<I>(branches.all)), ...);
   e.rethrow_if_any();
+}
+
+/// Within the catch clause. Not inline: registers that it keeps would be saved in each call of its caller.
+[[gnu::noinline, gnu::cold]] inline void keep_failure(branch_outcome<std::monostate>& of) noexcept { of.fail(); }
+
+/// Behind it.
+template <class... G, std::size_t... I>
+[[noreturn, gnu::noinline, gnu::cold]] void end_failed(fork_lane& lane, lane_branches<G...>& branches,
+                                                       const std::array<std::size_t, sizeof...(G)> at,
+                                                       std::size_t joined, std::index_sequence<I...> order) {
+  end_branches(lane, branches, at, joined, branches.failed.take_error(), order);
+  __builtin_unreachable();
 }
 
 /// `f` here, the others here or on other threads.
@@ -89,23 +106,22 @@ template <class F, class... G, std::size_t... I>
 [[gnu::always_inline]] inline auto fork_on_lane(fork_lane& lane, std::index_sequence<I...> order, F& f, G&&... g)
     -> fork_results<F&, G...> {
   constexpr std::size_t count = sizeof...(G);
-  lane_branches<G...> all(std::forward<G>(g)...);
+  lane_branches<G...> branches(std::forward<G>(g)...);
   std::array<std::size_t, count> at;
   bool goes_on = true;
   const auto push = [&](auto which) __attribute__((always_inline)) {
     constexpr std::size_t i = count - 1 - decltype(which)::value;
-    if (__builtin_expect(!lane.push(std::get<i>(all), at[i]), false)) goes_on = lane.calls->pushed(lane);
+    if (__builtin_expect(!lane.push(std::get<i>(branches.all), at[i]), false)) goes_on = lane.calls->pushed(lane);
   };
   (push(std::integral_constant<std::size_t, I>()), ...);
   if constexpr (all_are_void<F&, G...>) {
-    if (__builtin_expect(!goes_on, false)) return end_branches(lane, all, at, 0, {}, order);
+    if (__builtin_expect(!goes_on, false)) return end_branches(lane, branches, at, 0, {}, order);
   }
-  branch_outcome<std::monostate> failed;
   std::size_t joined = 0;
   const auto join = [&](auto which) __attribute__((always_inline))->decltype(auto) {
     constexpr std::size_t i = decltype(which)::value;
     joined = i + 1;
-    return join_branch(lane, at[i], std::get<i>(all));
+    return join_branch(lane, at[i], std::get<i>(branches.all));
   };
   try {
     if constexpr (all_are_void<F&, G...>) {
@@ -116,10 +132,9 @@ template <class F, class... G, std::size_t... I>
       return fork_results<F&, G...>{call_branch(f), join(std::integral_constant<std::size_t, I>())...};
     }
   } catch (...) {
-    failed.fail();
+    keep_failure(branches.failed);
   }
-  end_branches(lane, all, at, joined, failed.take_error(), order);
-  __builtin_unreachable();
+  end_failed(lane, branches, at, joined, order);
 }
 
 /// Branches that have all stored what came of them: their values, or their first exception.
