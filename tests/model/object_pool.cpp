@@ -42,7 +42,7 @@ void* end(content* c) {
 
 /// Static objects keep what the execution before has left: the list of orphans begins empty.
 object_pool& first_pool() {
-  memory::orphans.first = nullptr;
+  memory::orphans.pools.forget();
   return object_pool::acquire(0);
 }
 
