@@ -12,7 +12,6 @@
 #include "runtime/workers/demand.cpp"
 #include "runtime/workers/lease_book.cpp"
 #include "runtime/workers/leasing.cpp"
-#include "runtime/workers/making.cpp"
 #include "runtime/workers/resource_manager.cpp"
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
@@ -41,7 +40,7 @@ struct bed {
 
 struct house {
   bed beds[beds_max];
-  sync::atomic<std::size_t> beds_taken{0};
+  std::size_t beds_taken = 0;  ///< under the manager's lock
   thread_state records[beds_max];
   sync::atomic<std::size_t> records_taken{0};
   sync::atomic<int> done{0};  ///< tasks that were run
@@ -137,14 +136,11 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
 
 extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* /*how*/, void* (*entry)(void*), void* argument) noexcept {
-  std::size_t number = here->beds_taken.load(sync::relaxed);
-  do {
-    if (number == beds_max) {
-      return EAGAIN;
-    }
-  } while (!here->beds_taken.compare_exchange_weak(number, number + 1, sync::relaxed, sync::relaxed));
-  *thread = number;
-  bed& b = here->beds[number];
+  if (here->beds_taken == beds_max) {
+    return EAGAIN;
+  }
+  *thread = here->beds_taken;
+  bed& b = here->beds[here->beds_taken++];
   b.entry = entry;
   b.argument = argument;
   b.go.unpark();

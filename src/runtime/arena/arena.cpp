@@ -343,22 +343,11 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
 
 void arena::call_allotted(const work_call& call, reach who) noexcept {
   if (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
-      supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count(), turned_away::waits)) {
+      supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count())) {
     return;
   }
   if (sleepers_.any()) {
     static_cast<void>(sleepers_.wake(call, who));
-  }
-}
-
-void arena::call_others(domain_index home) noexcept {
-  constexpr unsigned others = 2;
-  for (unsigned i = 0; i != others && !thieves_stay(); ++i) {
-    if (account_.workers.load(sync::relaxed) >= account_.allotted.load(sync::relaxed) || !has_free_worker_slot() ||
-        !has_more_tasks_than(searching.in_all()) ||
-        !supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up)) {
-      return;
-    }
   }
 }
 
@@ -367,7 +356,7 @@ void arena::call_workers_for_phase() noexcept {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
   while (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
-         supplier_.send_worker(*this, domain_index{0}, domain_count(), turned_away::waits)) {
+         supplier_.send_worker(*this, domain_index{0}, domain_count())) {
   }
 }
 

@@ -114,9 +114,6 @@ class arena final : public work_places, private search_caller {
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(domain_index home) noexcept;
 
-  /// [S19] A called worker, before it settles in: calls two more if there are tasks for them.
-  void call_others(domain_index home) noexcept;
-
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
 

@@ -74,7 +74,7 @@ class resource_manager final : public worker_supplier {
   bool demand_rose(arena& a, domain_index home) noexcept override;
   void serve_newcomers() noexcept override;
   bool list_newcomer(arena& a) noexcept override;
-  bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept override;
+  bool send_worker(arena& a, domain_index home, unsigned domains) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
   bool park(sync::parker& p) noexcept override;
 
@@ -137,7 +137,6 @@ class resource_manager final : public worker_supplier {
     unsigned external_threads = 0;  ///< that are pinned to it
     int planned = 0;                ///< of the workers that may be made, how many are dealt to this domain
     int made = 0;                   ///< workers that are here now
-    int makings = 0;                ///< threads that are being made for it [A25]
     int promised = 0;               ///< by the last allotment to all arenas together
   };
 
@@ -167,15 +166,9 @@ class resource_manager final : public worker_supplier {
     bool slept = false;    ///< until now, and not new
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
-  // making.cpp; all but the first two and the last under the lock. [A25]
-  fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
+  fetched fetch_worker(domain_index domain) noexcept;
   worker* make_worker(domain_index domain) noexcept;
-  [[nodiscard]] bool reserve_making(domain_index domain) noexcept;
-  void note_first_making() noexcept;
-  [[nodiscard]] bool has_made_all() const noexcept;
-  [[nodiscard]] bool is_full_of_makings(domain_index domain) const noexcept;
   worker* bring_idle(domain_index to) noexcept;
-  void wait_for_makings() noexcept;
   void note_refusal(int error) noexcept;
   bool look_at_refusal() noexcept override;
   void call_for_all() noexcept;
@@ -233,9 +226,6 @@ class resource_manager final : public worker_supplier {
 
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
-  unsigned makings_ = 0;                          ///< threads that are being made now; guarded by lock_
-  sync::atomic<std::uint32_t> makings_ended_{0};  ///< a count; who finds all places reserved sleeps on it [A25]
-  sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
   sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_

@@ -27,8 +27,7 @@ class work_pile {
     }
     return seen > 0;
   }
-  [[nodiscard]] bool empty() const noexcept { return count() == 0; }
-  [[nodiscard]] int count() const noexcept { return count_.load(sync::relaxed); }
+  [[nodiscard]] bool empty() const noexcept { return count_.load(sync::relaxed) == 0; }
 
  private:
   sync::atomic<int> count_{0};
@@ -117,9 +116,6 @@ class work_places {
            (scope.takes_enqueued && scope.isolation == no_isolation && !unaddressed.empty());
   }
   [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept { return !unaddressed.empty(); }
-  [[nodiscard]] bool has_more_tasks_than(unsigned count) const noexcept {
-    return spawned.count() + isolated.count() > static_cast<int>(count);
-  }
   [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] bool has_enqueued_for(domain_index /*by_domain*/) const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] static bool is_left_to(domain_index /*home*/) noexcept { return false; }
