@@ -9,7 +9,6 @@ import argparse
 import os
 import statistics
 import subprocess
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,18 +33,16 @@ def children(of):
 
 
 def emulator(of):
-    """The QEMU below a process."""
-    for _ in range(600):
-        waiting = [of]
-        while waiting:
-            pid = waiting.pop()
-            try:
-                if "qemu" in os.readlink(f"/proc/{pid}/exe"):
-                    return pid
-            except OSError:
-                pass
-            waiting += children(pid)
-        time.sleep(0.1)
+    """The QEMU below a process, whose guest has answered already."""
+    waiting = [of]
+    while waiting:
+        pid = waiting.pop()
+        try:
+            if "qemu" in os.readlink(f"/proc/{pid}/exe"):
+                return pid
+        except OSError:
+            pass
+        waiting += children(pid)
     raise SystemExit("no QEMU was started")
 
 

@@ -168,7 +168,7 @@ struct left_in_wait {
 const scenario wait_ends("suspend: a stack left in a wait, which ends", bounds(3, 1), [] {
   left_in_wait l;
   on_base thread(l.h.a);
-  threads_until_asleep({[&] {
+  threads_until_settled({[&] {
                           l.leave(thread.stay.me);
                           l.serve(thread.stay);
                         },
@@ -180,7 +180,7 @@ const scenario task_comes("suspend: a stack left in a wait, and a task for it", 
   left_in_wait l;
   on_base thread(l.h.a);
   visit pusher(l.h.a);
-  threads_until_asleep({[&] {
+  threads_until_settled({[&] {
                           l.leave(thread.stay.me);
                           l.serve(thread.stay);
                         },
@@ -195,7 +195,7 @@ const scenario both_come("suspend: a stack left in a wait, which ends, and a tas
   left_in_wait l;
   on_base thread(l.h.a);
   visit pusher(l.h.a);
-  threads_until_asleep({[&] {
+  threads_until_settled({[&] {
                           l.leave(thread.stay.me);
                           l.serve(thread.stay);
                         },

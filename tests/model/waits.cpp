@@ -100,7 +100,7 @@ const scenario one("waits: a push, and a thread that goes to sleep", bounds(3, 2
   hall h;
   visit pusher(h.a);
   waiter_in sleeper(h);
-  threads_until_asleep({[&] { sleeper.wait_for(h, h.never, everything); }, [&] { pusher.push(); }});
+  threads_until_settled({[&] { sleeper.wait_for(h, h.never, everything); }, [&] { pusher.push(); }});
   require(h.done.load(sync::relaxed) == 1, "the task was run");
 });
 
@@ -108,7 +108,7 @@ const scenario one_isolated("waits: a push, and an isolated thread that goes to 
   hall h;
   visit pusher(h.a);
   waiter_in sleeper(h);
-  threads_until_asleep({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); }});
+  threads_until_settled({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); }});
   require(h.done.load(sync::relaxed) == 1, "the task was run");
 });
 
@@ -119,7 +119,7 @@ const scenario last_one("waits: two pushes, a searcher and a sleeper", bounds(1,
   visit pusher(h.a);
   waiter_in first(h);
   waiter_in second(h);
-  threads_until_asleep({[&] { first.wait_for(h, h.never, everything); },
+  threads_until_settled({[&] { first.wait_for(h, h.never, everything); },
                         [&] { second.wait_for(h, h.never, everything); },
                         [&] {
                           pusher.push();
@@ -146,7 +146,7 @@ void call_in_vain() {
   waiter_in first(h);
   waiter_in second(h);
   wait_context wait(1);
-  threads_until_asleep({[&] { first.wait_for(h, wait, isolated, HandsOn); },
+  threads_until_settled({[&] { first.wait_for(h, wait, isolated, HandsOn); },
                         [&] { second.wait_for(h, h.never, isolated); },
                         [&] {
                           push_isolated(h, pusher);
@@ -166,7 +166,7 @@ void nobody_comes() {
   hall h;
   visit pusher(h.a);
   waiter_in sleeper(h);
-  threads_until_asleep({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
+  threads_until_settled({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
                         [&] {
                           h.a.search().transfer_to(domain_index{0}, everything);
                           h.a.search().withdraw(domain_index{0});
@@ -195,7 +195,7 @@ void one_stops(std::int64_t at_ns) {
   }
   h.a.search().enter(searcher.me, everything);
   set_time(at_ns);
-  threads_until_asleep({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
+  threads_until_settled({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
                         [&] { h.a.search().stop_searching(searcher.me, everything); }});
   require(h.done.load(sync::relaxed) == 1, "the last searcher saw the push, or its pusher saw nobody");
 }
@@ -224,7 +224,7 @@ const scenario enqueued("waits: the last outermost searcher stops, a nested one 
   visit nested(h.a);
   h.a.search().enter(outer.me, everything);
   h.a.search().enter(nested.me, {.takes_enqueued = false});
-  threads_until_asleep({[&] { sleeper.wait_for(h, h.never, everything); },
+  threads_until_settled({[&] { sleeper.wait_for(h, h.never, everything); },
                         [&] { h.a.submit(any_task(), work_places::no_home); },
                         [&] { h.a.search().stop_searching(outer.me, everything); }});
   require(h.done.load(sync::relaxed) == 1, "the task was run");

@@ -216,7 +216,7 @@ struct each_alone {
 const scenario left_behind("workers: a task is left in an arena that nobody refers to", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }});
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); }});
   w.require_done(1);
   w.require_ended();
 });
@@ -225,7 +225,7 @@ const scenario left_behind("workers: a task is left in an arena that nobody refe
 const scenario twice("workers: a second task while the worker leaves", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] {
+  threads_until_settled({rest_until_called_0, [&] {
                           visit v(a);
                           v.push();
                           v.push();
@@ -239,7 +239,7 @@ const scenario twice("workers: a second task while the worker leaves", bounds(2,
 const scenario enqueued("workers: a task is enqueued, and its maker goes", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] {
+  threads_until_settled({rest_until_called_0, [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
                         }});
@@ -253,7 +253,7 @@ const each_alone two_arenas("workers: two arenas, one worker", [] {
   world w(2);
   arena& a = w.make(2);
   arena& b = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
   w.require_done(2);
   w.require_ended();
 });
@@ -261,7 +261,7 @@ const each_alone two_arenas("workers: two arenas, one worker", [] {
 const each_alone one_after_another("workers: two arenas, one after the other", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] {
+  threads_until_settled({rest_until_called_0, [&] {
                           push_and_go(a);
                           push_and_go(w.make(2));
                         }});
@@ -274,7 +274,7 @@ const each_alone awake("workers: a worker waits awake between two arenas", [] {
   world w(2);
   w.at_home.awake = std::chrono::nanoseconds(1);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] {
+  threads_until_settled({rest_until_called_0, [&] {
                           push_and_go(a);
                           push_and_go(w.make(2));
                         }});
@@ -287,7 +287,7 @@ const each_alone awake("workers: a worker waits awake between two arenas", [] {
 const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), [] {
   world w(1);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); },
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); },
                         [&] {
                           w.at_home.parallelism.store(2, sync::relaxed);
                           w.manager->obey_limit();
@@ -299,7 +299,7 @@ const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), 
 const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0,
+  threads_until_settled({rest_until_called_0,
                         [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
@@ -315,7 +315,7 @@ const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2
 const each_alone leased("workers: all are leased beside an enqueue", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0,
+  threads_until_settled({rest_until_called_0,
                         [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
@@ -333,7 +333,7 @@ const each_alone given_back("workers: a lease ends beside a push", [] {
   world w(2);
   const std::uint64_t number = w.manager->take_lease({.workers_max = 1, .domains = {true}}, {}).first;
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); }, [&] { w.manager->end_lease(number); }});
   w.require_done(1);
   w.require_ended();
 });
@@ -343,7 +343,7 @@ const each_alone given_back("workers: a lease ends beside a push", [] {
 const each_alone stopped("workers: they are stopped beside a push", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep(
+  threads_until_settled(
       {rest_until_called_0, rest_until_called_1, [&] { push_and_go(a); }, [&] { w.manager->stop_workers(); }});
   w.require_done(1);
   w.require_ended();
@@ -352,7 +352,7 @@ const each_alone stopped("workers: they are stopped beside a push", [] {
 const each_alone finalized("workers: somebody waits until no arena is left", [] {
   world w(2);
   arena& a = w.make(2);
-  threads_until_asleep({rest_until_called_0,
+  threads_until_settled({rest_until_called_0,
                         [&] {
                           a.enqueue(any_task(), work_places::no_home);
                           a.drop_reference();
@@ -383,7 +383,7 @@ const scenario first_use("workers: two threads make the manager, and one looks f
 const each_alone two_workers("workers: two tasks, two workers of one domain", [] {
   world w(3);
   arena& a = w.make(3);
-  threads_until_asleep({rest_until_called_0, rest_until_called_1, [&] {
+  threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
                           visit v(a);
                           v.push();
                           v.push();
@@ -397,7 +397,7 @@ const each_alone two_workers("workers: two tasks, two workers of one domain", []
 const each_alone two_domains_two_workers("workers: two tasks, a worker in each of two domains", [] {
   world w(3, 2);
   arena& a = w.make(3);
-  threads_until_asleep({rest_until_called_0, rest_until_called_1, [&] {
+  threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
                           visit v(a);
                           v.push();
                           v.push();

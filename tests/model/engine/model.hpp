@@ -57,7 +57,7 @@ inline void threads(std::initializer_list<std::function<void()>> bodies) {
 }
 
 /// Runs all of them until each has ended or sleeps for good: whoever does is left asleep.
-inline void threads_until_asleep(std::initializer_list<std::function<void()>> bodies) {
+inline void threads_until_settled(std::initializer_list<std::function<void()>> bodies) {
   for (const auto& body : bodies) {
     running->spawn(body);
   }
