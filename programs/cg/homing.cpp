@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "../common/tbb_threads.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace cg {
 namespace {
@@ -43,39 +43,12 @@ class solver_at_home {
 };
 
 template <class Data>
-class solver : public Data {
+class dealt : public Data {
  public:
   using Data::Data;
-  void reset() {
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    outer_iteration();
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    p_.forget();
-  }
-  void run() {
-    for (int i = 0; i < p_.iterations(); ++i) outer_iteration();
-  }
 
- private:
+ protected:
   using Data::p_;
-
-  void outer_iteration() {
-    conj_grad();
-    p_.found_outer(sum([&](std::size_t first, std::size_t last) { return p_.xz(first, last); }));
-    const double by = 1 / std::sqrt(sum([&](std::size_t first, std::size_t last) { return p_.zz(first, last); }));
-    each([&](std::size_t first, std::size_t last) { p_.scale(by, first, last); });
-  }
-  void conj_grad() {
-    double rho = sum([&](std::size_t first, std::size_t last) { return p_.begin(first, last); });
-    for (int i = 0; i < inner_iterations; ++i) {
-      const double d = sum([&](std::size_t first, std::size_t last) { return p_.multiply(first, last); });
-      p_.found_inner(rho, d);
-      const double alpha = rho / d;
-      const double next = sum([&](std::size_t first, std::size_t last) { return p_.advance(alpha, first, last); });
-      const double beta = next / std::exchange(rho, next);
-      each([&](std::size_t first, std::size_t last) { p_.turn(beta, first, last); });
-    }
-  }
 
   template <class F>
   void each(const F& f) {
@@ -90,6 +63,9 @@ class solver : public Data {
         p_.rows());
   }
 };
+
+template <class Data>
+using solver = solver_by_loops<dealt<Data>>;
 
 }  // namespace
 }  // namespace cg

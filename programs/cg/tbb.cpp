@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "../common/tbb_threads.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace cg {
 namespace {
@@ -15,38 +15,11 @@ namespace {
 using range = tbb::blocked_range<std::size_t>;
 
 template <class Partitioner>
-class solver : public solver_in_pages {
+class dealt : public solver_in_pages {
  public:
   using solver_in_pages::solver_in_pages;
-  void reset() {
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    outer_iteration();
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    p_.forget();
-  }
-  void run() {
-    for (int i = 0; i < p_.iterations(); ++i) outer_iteration();
-  }
 
- private:
-  void outer_iteration() {
-    conj_grad();
-    p_.found_outer(sum([&](std::size_t first, std::size_t last) { return p_.xz(first, last); }));
-    const double by = 1 / std::sqrt(sum([&](std::size_t first, std::size_t last) { return p_.zz(first, last); }));
-    each([&](std::size_t first, std::size_t last) { p_.scale(by, first, last); });
-  }
-  void conj_grad() {
-    double rho = sum([&](std::size_t first, std::size_t last) { return p_.begin(first, last); });
-    for (int i = 0; i < inner_iterations; ++i) {
-      const double d = sum([&](std::size_t first, std::size_t last) { return p_.multiply(first, last); });
-      p_.found_inner(rho, d);
-      const double alpha = rho / d;
-      const double next = sum([&](std::size_t first, std::size_t last) { return p_.advance(alpha, first, last); });
-      const double beta = next / std::exchange(rho, next);
-      each([&](std::size_t first, std::size_t last) { p_.turn(beta, first, last); });
-    }
-  }
-
+ protected:
   template <class F>
   void each(const F& f) {
     tbb::parallel_for(
@@ -60,8 +33,12 @@ class solver : public solver_in_pages {
         partitioner_);
   }
 
+ private:
   Partitioner partitioner_;  ///< one for all loops: affinity_partitioner learns from each which thread has which rows
 };
+
+template <class Partitioner>
+using solver = solver_by_loops<dealt<Partitioner>>;
 
 }  // namespace
 }  // namespace cg

@@ -6,45 +6,18 @@
 #include <functional>
 
 #include "../common/node_arenas.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace cg {
 namespace {
 
 using range = tbb::blocked_range<std::size_t>;
 
-class solver : public solver_in_pages {
+class dealt : public solver_in_pages {
  public:
-  explicit solver(const request& r) : solver_in_pages(r), arenas_(r.threads), sums_(arenas_.count()) {}
-  void reset() {
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    outer_iteration();
-    each([&](std::size_t first, std::size_t last) { p_.ones(first, last); });
-    p_.forget();
-  }
-  void run() {
-    for (int i = 0; i < p_.iterations(); ++i) outer_iteration();
-  }
+  explicit dealt(const request& r) : solver_in_pages(r), arenas_(r.threads), sums_(arenas_.count()) {}
 
- private:
-  void outer_iteration() {
-    conj_grad();
-    p_.found_outer(sum([&](std::size_t first, std::size_t last) { return p_.xz(first, last); }));
-    const double by = 1 / std::sqrt(sum([&](std::size_t first, std::size_t last) { return p_.zz(first, last); }));
-    each([&](std::size_t first, std::size_t last) { p_.scale(by, first, last); });
-  }
-  void conj_grad() {
-    double rho = sum([&](std::size_t first, std::size_t last) { return p_.begin(first, last); });
-    for (int i = 0; i < inner_iterations; ++i) {
-      const double d = sum([&](std::size_t first, std::size_t last) { return p_.multiply(first, last); });
-      p_.found_inner(rho, d);
-      const double alpha = rho / d;
-      const double next = sum([&](std::size_t first, std::size_t last) { return p_.advance(alpha, first, last); });
-      const double beta = next / std::exchange(rho, next);
-      each([&](std::size_t first, std::size_t last) { p_.turn(beta, first, last); });
-    }
-  }
-
+ protected:
   template <class F>
   void each(const F& f) {
     arenas_.deal(p_.size(), [&](std::size_t first, std::size_t last) {
@@ -66,6 +39,7 @@ class solver : public solver_in_pages {
     return all;
   }
 
+ private:
   struct alignas(64) part_of_sum {
     double value = 0;
   };
@@ -77,5 +51,5 @@ class solver : public solver_in_pages {
 }  // namespace cg
 
 programs::variant_list programs::tbb_arenas_variants() {
-  return {{"tbb-arenas", "one task_arena for each NUMA node", measure<cg::solver, tbb_limit>}};
+  return {{"tbb-arenas", "one task_arena for each NUMA node", measure<cg::solver_by_loops<cg::dealt>, tbb_limit>}};
 }

@@ -4,7 +4,7 @@
 #include <homing/parallel_for.hpp>
 
 #include "../common/tbb_threads.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace stream {
 namespace {
@@ -32,24 +32,13 @@ class solver_at_home {
 };
 
 template <class Data>
-class solver : public Data {
+class dealt : public Data {
  public:
-  explicit solver(const request& r) : Data(r) {
-    over([this](std::size_t first, std::size_t last) { p_.fill(first, last); });
-    this->move_if_far();
-  }
-  void run() {
-    for (int l = 0; l < loops; ++l) {
-      over([this](std::size_t first, std::size_t last) { p_.copy(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.scale(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.add(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.triad(first, last); });
-    }
-    p_.expect();
-  }
+  using Data::Data;
 
- private:
+ protected:
   using Data::p_;
+
   template <class F>
   void over(const F& f) {
     using range = tbb::blocked_range<std::size_t>;
@@ -57,6 +46,9 @@ class solver : public Data {
         range(0, p_.size()), [&f](const range& r) { f(r.begin(), r.end()); }, p_.homes());
   }
 };
+
+template <class Data>
+using solver = solver_by_loops<dealt<Data>>;
 
 }  // namespace
 }  // namespace stream

@@ -4,29 +4,17 @@
 #include <oneapi/tbb/partitioner.h>
 
 #include "../common/tbb_threads.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace stream {
 namespace {
 
 template <class Partitioner>
-class solver : public solver_in_pages {
+class dealt : public solver_in_pages {
  public:
-  explicit solver(const request& r) : solver_in_pages(r) {
-    over([this](std::size_t first, std::size_t last) { p_.fill(first, last); });
-    move_if_far();
-  }
-  void run() {
-    for (int l = 0; l < loops; ++l) {
-      over([this](std::size_t first, std::size_t last) { p_.copy(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.scale(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.add(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.triad(first, last); });
-    }
-    p_.expect();
-  }
+  using solver_in_pages::solver_in_pages;
 
- private:
+ protected:
   template <class F>
   void over(const F& f) {
     using range = tbb::blocked_range<std::size_t>;
@@ -34,8 +22,12 @@ class solver : public solver_in_pages {
         range(0, p_.size()), [&f](const range& r) { f(r.begin(), r.end()); }, partitioner_);
   }
 
+ private:
   Partitioner partitioner_;
 };
+
+template <class Partitioner>
+using solver = solver_by_loops<dealt<Partitioner>>;
 
 }  // namespace
 }  // namespace stream

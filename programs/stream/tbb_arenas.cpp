@@ -3,28 +3,16 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include "../common/node_arenas.hpp"
-#include "problem.hpp"
+#include "loops.hpp"
 
 namespace stream {
 namespace {
 
-class solver : public solver_in_pages {
+class dealt : public solver_in_pages {
  public:
-  explicit solver(const request& r) : solver_in_pages(r), arenas_(r.threads) {
-    over([this](std::size_t first, std::size_t last) { p_.fill(first, last); });
-    move_if_far();
-  }
-  void run() {
-    for (int l = 0; l < loops; ++l) {
-      over([this](std::size_t first, std::size_t last) { p_.copy(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.scale(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.add(first, last); });
-      over([this](std::size_t first, std::size_t last) { p_.triad(first, last); });
-    }
-    p_.expect();
-  }
+  explicit dealt(const request& r) : solver_in_pages(r), arenas_(r.threads) {}
 
- private:
+ protected:
   template <class F>
   void over(const F& f) {
     using range = tbb::blocked_range<std::size_t>;
@@ -34,6 +22,7 @@ class solver : public solver_in_pages {
     });
   }
 
+ private:
   programs::node_arenas arenas_;
 };
 
@@ -41,5 +30,6 @@ class solver : public solver_in_pages {
 }  // namespace stream
 
 programs::variant_list programs::tbb_arenas_variants() {
-  return {{"tbb-arenas", "one task_arena for each NUMA node", measure<stream::solver, tbb_limit>}};
+  return {
+      {"tbb-arenas", "one task_arena for each NUMA node", measure<stream::solver_by_loops<stream::dealt>, tbb_limit>}};
 }
