@@ -8,7 +8,7 @@
 
 namespace cg {
 
-/// `How` has the problem `p_`, and runs f(first, last) over all rows: each(f), and sum(f) for the sum of what f returns.
+/// `How` has the problem `p_`, and runs f(first, last) over all rows by each(f), and by sum(f) if f returns a number.
 template <class How>
 class solver_by_loops : public How {
  public:
