@@ -4,19 +4,25 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
+#include <utility>
 
 #include "memory/cache_aligned.hpp"
+#include "platform/check.hpp"
 #include "platform/fork.hpp"
 #include "sync/spin_lock.hpp"
 
 namespace homing::memory {
 namespace {
 
-/// The pools of ended threads, newest first. A zero-filled static: usable before and after every other object.
+/// The pools of ended threads, newest first, and room for new ones. A zero-filled static: usable before and after every
+/// other object.
 struct orphanage {
   sync::spin_lock lock;
   sync::linked_list<object_pool> pools;
+  std::byte* first_slabs = nullptr;  ///< mapped, and no pool's yet
+  std::byte* first_slabs_end = nullptr;
 };
 constinit orphanage orphans;
 
@@ -34,11 +40,24 @@ std::byte* map_slab(std::size_t bytes) {
   return static_cast<std::byte*>(slab);
 }
 
+/// A pool's first slab. Several are mapped at once, since threads are made at the same time and a mapping makes them
+/// wait for each other. A huge page would have them all where one thread is.
+std::byte* take_first_slab(std::size_t bytes) {
+  constexpr std::size_t slabs_at_once = 16;
+  const sync::scoped_spin_lock guard(orphans.lock);
+  if (orphans.first_slabs == orphans.first_slabs_end) {
+    orphans.first_slabs = map_slab(slabs_at_once * bytes);
+    orphans.first_slabs_end = orphans.first_slabs + slabs_at_once * bytes;
+    static_cast<void>(::madvise(orphans.first_slabs, slabs_at_once * bytes, MADV_NOHUGEPAGE));  // a kernel may have none
+  }
+  return std::exchange(orphans.first_slabs, orphans.first_slabs + bytes);
+}
+
 }  // namespace
 
 object_pool& object_pool::create(unsigned domain) {
   // The pool sits at the start of its own first slab: near its thread, like its objects.
-  std::byte* const slab = map_slab(slab_bytes_min);
+  std::byte* const slab = take_first_slab(slab_bytes_min);
   platform::unpoison_memory(slab, sizeof(object_pool));
   static_assert(sizeof(object_pool) % grain_bytes == 0 && alignof(object_pool) <= 4096);
   return *new (slab) object_pool(domain, slab + sizeof(object_pool), slab + slab_bytes_min);
@@ -91,10 +110,11 @@ void* object_pool::refill(std::size_t index) {
   return carve(index);
 }
 
-void* object_pool::carve(std::size_t index) {
-  const std::size_t bytes = bytes_of(index);
+void* object_pool::carve(std::size_t index) { return carve_bytes(bytes_of(index)); }
+
+std::byte* object_pool::carve_bytes(std::size_t bytes) {
   if (static_cast<std::size_t>(slab_end_ - free_begin_) < bytes) {
-    // What is left of the old slab, under 512 bytes, is given up.
+    // What is left of the old slab, less than one of these, is given up.
     std::byte* const slab = map_slab(next_slab_bytes_);
     free_begin_ = slab;
     slab_end_ = slab + next_slab_bytes_;
@@ -104,6 +124,18 @@ void* object_pool::carve(std::size_t index) {
   free_begin_ += bytes;
   platform::unpoison_memory(object, bytes);
   return object;
+}
+
+void* object_pool::allocate_for_good(std::size_t bytes) {
+  constexpr std::size_t alignment = cache_alignment_bytes;
+  static_assert(alignment % grain_bytes == 0);
+  platform::require(bytes <= slab_bytes_min / 4, "memory for good is asked for in small pieces");
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  std::byte* const room = carve_bytes(rounded + alignment - grain_bytes);
+  const auto begins = reinterpret_cast<std::uintptr_t>(room);
+  std::byte* const block = room + (alignment - begins % alignment) % alignment;
+  platform::count_as_reachable(block, rounded);
+  return block;
 }
 
 void* object_pool::allocate_large(std::size_t bytes) { return cache_aligned_allocate(bytes); }

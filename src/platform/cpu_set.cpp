@@ -4,7 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <span>
+#include <vector>
 
 namespace homing::platform {
 
@@ -12,16 +15,17 @@ namespace homing::platform {
 affinity_result get_affinity(pid_t thread) {
   constexpr std::size_t word_bytes = sizeof(unsigned long);
   constexpr std::size_t bytes_max = id_set<cpu_id>::id_count_max / 8;
-  std::vector<unsigned long> words(1024 / 8 / word_bytes);
-  for (;;) {
-    const std::size_t bytes = words.size() * word_bytes;
-    const long written = ::syscall(SYS_sched_getaffinity, thread, bytes, words.data());
+  std::array<unsigned long, 1024 / 8 / word_bytes> mostly_enough;  // so that a new thread need not begin with a heap
+  std::vector<unsigned long> more;
+  for (std::span<unsigned long> words = mostly_enough;;) {
+    const long written = ::syscall(SYS_sched_getaffinity, thread, words.size_bytes(), words.data());
     if (written >= 0) {
-      return {cpu_set::from_words(std::span(words).first(static_cast<std::size_t>(written) / word_bytes))};
+      return {cpu_set::from_words(words.first(static_cast<std::size_t>(written) / word_bytes))};
     }
     // EINVAL: the kernel knows more CPUs than fit.
-    if (errno != EINVAL || bytes >= bytes_max) return {{}, errno};
-    words.resize(words.size() * 2);
+    if (errno != EINVAL || words.size_bytes() >= bytes_max) return {{}, errno};
+    more.resize(words.size() * 2);
+    words = more;
   }
 }
 

@@ -12,11 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/id_words.hpp"
 #include "platform/ids.hpp"
 
 namespace homing::platform {
 
-/// Ownership: owns its words. Threads: like a container. Errors: only std::bad_alloc, on growth.
+/// Ownership: owns its words. Threads: like a container. Errors: only std::bad_alloc, on growth beyond 256 ids.
 /// Two sets with the same members are equal, whatever their capacity.
 template <class Id>
 class id_set {
@@ -40,7 +41,7 @@ class id_set {
   void remove(Id id) noexcept {
     const auto bit = static_cast<int>(id);
     if (contains(id)) words_[static_cast<std::size_t>(bit) / word_bits] &= ~mask(bit);
-    trim();
+    words_.trim();
   }
   [[nodiscard]] bool contains(Id id) const noexcept {
     const auto bit = static_cast<int>(id);
@@ -49,7 +50,7 @@ class id_set {
   }
   [[nodiscard]] unsigned count() const noexcept {
     unsigned total = 0;
-    for (const unsigned long word : words_) total += static_cast<unsigned>(std::popcount(word));
+    for (const unsigned long word : words_.span()) total += static_cast<unsigned>(std::popcount(word));
     return total;
   }
   [[nodiscard]] bool empty() const noexcept { return words_.empty(); }
@@ -57,7 +58,7 @@ class id_set {
   id_set& operator&=(const id_set& other) {
     if (words_.size() > other.words_.size()) words_.resize(other.words_.size());
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
-    trim();
+    words_.trim();
     return *this;
   }
   id_set& operator|=(const id_set& other) {
@@ -81,12 +82,12 @@ class id_set {
   }
 
   /// The mask as the kernel takes it: bit n of the array is id n. Valid until the next change.
-  [[nodiscard]] std::span<const unsigned long> words() const noexcept { return words_; }
+  [[nodiscard]] std::span<const unsigned long> words() const noexcept { return words_.span(); }
   /// The reverse of words().
   [[nodiscard]] static id_set from_words(std::span<const unsigned long> words) {
     id_set result;
-    result.words_.assign(words.begin(), words.end());
-    result.trim();
+    result.words_.assign(words);
+    result.words_.trim();
     return result;
   }
 
@@ -137,12 +138,8 @@ class id_set {
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return value;
   }
-  // Without zero words at the end, equal sets have equal words, and empty() is one comparison.
-  void trim() noexcept {
-    while (!words_.empty() && words_.back() == 0) words_.pop_back();
-  }
 
-  std::vector<unsigned long> words_;
+  id_words words_;  // trimmed: equal sets have equal words, and no word is the empty set
 };
 
 using cpu_set = id_set<cpu_id>;

@@ -21,6 +21,7 @@
 
 #if defined(HOMING_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 
 namespace homing::platform {
@@ -43,6 +44,13 @@ inline void poison_memory([[maybe_unused]] const void* start, [[maybe_unused]] s
 inline void unpoison_memory([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(HOMING_ADDRESS_SANITIZER)
   __asan_unpoison_memory_region(start, bytes);
+#endif
+}
+
+/// What [start, start + bytes) points to is no leak. Of memory that malloc does not know.
+inline void count_as_reachable([[maybe_unused]] const void* start, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(HOMING_ADDRESS_SANITIZER)
+  __lsan_register_root_region(start, bytes);
 #endif
 }
 

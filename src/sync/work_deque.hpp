@@ -190,7 +190,13 @@ class work_deque {
     return false;
   }
 
-  /// Any thread; a hint without a look at the entries.
+  /// Any thread, as the next two: how many entries are there, those included that somebody is just taking; a hint.
+  [[nodiscard]] std::size_t about_size() const noexcept {
+    const std::size_t head = head_.load(relaxed);
+    const std::size_t tail = tail_.load(relaxed);
+    return tail > head ? tail - head : 0;
+  }
+  /// A hint without a look at the entries.
   [[nodiscard]] bool looks_empty() const noexcept { return head_.load(relaxed) >= tail_.load(relaxed); }
   /// The same: at most one entry.
   [[nodiscard]] bool has_at_most_one() const noexcept { return head_.load(relaxed) + 1 >= tail_.load(relaxed); }

@@ -44,7 +44,10 @@ class no_workers final : public worker_supplier {
   bool demand_rose(arena& /*a*/, domain_index /*home*/) noexcept override { return false; }
   void serve_newcomers() noexcept override {}
   bool list_newcomer(arena& /*a*/) noexcept override { return false; }
-  bool send_worker(arena& /*a*/, domain_index /*home*/, unsigned /*domains*/) noexcept override { return false; }
+  bool send_worker(arena& /*a*/, domain_index /*home*/, unsigned /*domains*/,
+                   turned_away /*patience*/) noexcept override {
+    return false;
+  }
   void insist_on_worker(arena& /*a*/) noexcept override {}
   bool park(sync::parker& p) noexcept override {
     p.park();

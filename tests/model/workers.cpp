@@ -12,6 +12,7 @@
 #include "runtime/workers/demand.cpp"
 #include "runtime/workers/lease_book.cpp"
 #include "runtime/workers/leasing.cpp"
+#include "runtime/workers/making.cpp"
 #include "runtime/workers/resource_manager.cpp"
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
@@ -40,7 +41,7 @@ struct bed {
 
 struct house {
   bed beds[beds_max];
-  std::size_t beds_taken = 0;  ///< under the manager's lock
+  sync::atomic<std::size_t> beds_taken{0};
   thread_state records[beds_max];
   sync::atomic<std::size_t> records_taken{0};
   sync::atomic<int> done{0};  ///< tasks that were run
@@ -70,7 +71,7 @@ void resource_manager::bind_worker(worker& /*w*/) noexcept {}
 void work_until_empty(thread_state& /*t*/, arena& /*a*/) {}
 thread_state& this_thread() { return here->records[0]; }
 
-thread_state& make_this_thread(thread_kind /*kind*/, domain_index domain) {
+thread_state& make_this_thread(thread_kind /*kind*/, domain_index domain, std::size_t /*stack_bytes*/) {
   thread_state& t = here->records[here->records_taken.fetch_add(1, sync::relaxed)];
   t.domain = domain;
   return t;
@@ -136,11 +137,14 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
 
 extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* /*how*/, void* (*entry)(void*), void* argument) noexcept {
-  if (here->beds_taken == beds_max) {
-    return EAGAIN;
-  }
-  *thread = here->beds_taken;
-  bed& b = here->beds[here->beds_taken++];
+  std::size_t number = here->beds_taken.load(sync::relaxed);
+  do {
+    if (number == beds_max) {
+      return EAGAIN;
+    }
+  } while (!here->beds_taken.compare_exchange_weak(number, number + 1, sync::relaxed, sync::relaxed));
+  *thread = number;
+  bed& b = here->beds[number];
   b.entry = entry;
   b.argument = argument;
   b.go.unpark();
@@ -168,11 +172,11 @@ struct world {
     work_places::ended = 0;
     manager = new resource_manager;
   }
-  arena& make(int concurrency, unsigned reserved = 1) {
+  arena& make(int concurrency, unsigned priority_level = 1) {
     ++arenas;
     arena_request request;
     request.max_concurrency = concurrency;
-    request.reserved_slots = reserved;
+    request.priority_level = priority_level;
     return arena::make(*manager, request);
   }
   void require_done(int tasks) {
@@ -254,6 +258,23 @@ const each_alone two_arenas("workers: two arenas, one worker", [] {
   arena& a = w.make(2);
   arena& b = w.make(2);
   threads_until_settled({rest_until_called_0, [&] { push_and_go(a); }, [&] { push_and_go(b); }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+/// [A25] Who makes the worker for the first arena may have to call one for the second, which has been allotted its
+/// place.
+const each_alone two_priorities("workers: two arenas of different priorities, one worker", [] {
+  world w(2);
+  arena& a = w.make(2);
+  arena& b = w.make(2, 0);
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); },
+                         [&] {
+                           visit v(b);
+                           v.push();
+                           v.leave();
+                         }});
+  b.drop_reference();
   w.require_done(2);
   w.require_ended();
 });

@@ -318,8 +318,20 @@ void arena::new_spawned_work_that_stays(isolation_tag isolation, const arena_slo
 }
 
 void arena::call_somebody(const work_call& call, reach who) noexcept {
+  const bool rested = account_.workers.load(sync::relaxed) == 0;
+  call_one(call, who);
+  if (rested && wakes_two_.load(sync::relaxed)) {  // [S19]
+    wakes_two_.store(false, sync::relaxed);
+    call_another(call.home);
+  }
+}
+
+void arena::call_one(const work_call& call, reach who) noexcept {
   const domain_index home = call.home;
   account_.called_for.store(home, sync::relaxed);
+  account_.called_for_deques.store(call.kind == work_kind::spawned || call.kind == work_kind::mailed ||
+                                       call.kind == work_kind::unknown,
+                                   sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
     if (supplier_.demand_rose(*this, home)) {
@@ -343,7 +355,7 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
 
 void arena::call_allotted(const work_call& call, reach who) noexcept {
   if (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
-      supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count())) {
+      supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count(), turned_away::waits)) {
     return;
   }
   if (sleepers_.any()) {
@@ -351,12 +363,32 @@ void arena::call_allotted(const work_call& call, reach who) noexcept {
   }
 }
 
+void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
+  constexpr unsigned others = 2;
+  if (!account_.called_for_deques.load(sync::relaxed)) {
+    return;  // without a look at every slot
+  }
+  if (has_tasks_for(2) && !wakes_two_.load(sync::relaxed)) {
+    wakes_two_.store(true, sync::relaxed);
+  }
+  for (unsigned i = 0; i != others && has_tasks_for(std::max(tasks_min, searching.in_all())); ++i) {
+    if (!call_another(home)) {
+      return;
+    }
+  }
+}
+
+bool arena::call_another(domain_index home) noexcept {
+  return !thieves_stay() && account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) &&
+         has_free_worker_slot() && supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up);
+}
+
 void arena::call_workers_for_phase() noexcept {
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
   while (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
-         supplier_.send_worker(*this, domain_index{0}, domain_count())) {
+         supplier_.send_worker(*this, domain_index{0}, domain_count(), turned_away::waits)) {
   }
 }
 

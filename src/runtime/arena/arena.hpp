@@ -114,6 +114,10 @@ class arena final : public work_places, private search_caller {
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(domain_index home) noexcept;
 
+  /// [S19] A called worker, before it settles in or looks for work: calls two more if there are tasks for
+  /// all that search, and at least so many (> 0).
+  void call_others(domain_index home, unsigned tasks_min) noexcept;
+
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
 
@@ -213,6 +217,8 @@ class arena final : public work_places, private search_caller {
   void call_workers_for_phase() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
+  void call_one(const work_call& call, reach who) noexcept;
+  bool call_another(domain_index home) noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
   void call_allotted(const work_call& call, reach who) noexcept;
   [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;
@@ -235,6 +241,7 @@ class arena final : public work_places, private search_caller {
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
+  sync::atomic<bool> wakes_two_{false};  ///< who calls while the arena is at rest: the last one called had tasks for more
   static constexpr unsigned starved_calls_per_look = 256;
 
   searchers searchers_;

@@ -43,7 +43,7 @@ void arena::new_enqueued_work(domain_index home_or_none) noexcept {
     const bool stay = !common && is_left_to(home);
     call_somebody({work_kind::enqueued, no_isolation, home}, stay ? reach::home : reach::all);
   }
-  if (__builtin_expect(supplier_.is_refused(), false)) {
+  if (__builtin_expect(supplier_.may_be_refused(), false)) {
     supplier_.insist_on_worker(*this);
   }
 }

@@ -8,6 +8,7 @@
 /// Protocol:  docs/protocols/sleep.md [S2], [S3], [S4], [S14], [S16].
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "platform/check.hpp"
@@ -77,6 +78,14 @@ class searcher_counts {
       sum += outer_searchers(domain.count.load(sync::relaxed));
     }
     return sum;
+  }
+  /// Threads of all domains, of both kinds; a hint.
+  [[nodiscard]] unsigned in_all() const noexcept {
+    int sum = 0;
+    for (const line& domain : domains_) {
+      sum += all_searchers(domain.count.load(sync::relaxed));
+    }
+    return static_cast<unsigned>(std::max(0, sum));
   }
   /// Whether more than one thread searches, as seen from that domain; a hint.
   [[nodiscard]] bool several(domain_index domain) const noexcept {

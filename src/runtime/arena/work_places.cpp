@@ -193,6 +193,17 @@ bool work_places::has_task(const search_scope& scope, domain_index by_domain) no
          });
 }
 
+bool work_places::has_tasks_for(unsigned threads) const noexcept {
+  std::size_t seen = 0;
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    seen += slots_[i].tasks.about_size();
+    if (seen >= threads) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool work_places::has_enqueued() const noexcept {
   return has_enqueued_for(anybody) || std::any_of(&domains_[0], &domains_[0] + domain_count_,
                                                   [](const arena_domain& d) { return !d.detached.empty(); });

@@ -110,6 +110,8 @@ class work_places {
   static constexpr domain_index anybody = no_domain;
   /// Whether a common queue has something for a thread with this scope.
   [[nodiscard]] bool has_common_task(const search_scope& scope) noexcept;
+  /// Whether the deques hold at least so many tasks (> 0); a hint.
+  [[nodiscard]] bool has_tasks_for(unsigned threads) const noexcept;
   /// What was enqueued, for outermost loops; detached tasks count, too.
   [[nodiscard]] bool has_enqueued() const noexcept;
   /// What was enqueued and a thread of that domain may take.

@@ -49,6 +49,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or a newcomer
   sync::atomic<domain_index> called_for{
       domain_index{}};                ///< the domain of the newest call: a hint for those who call on its behalf
+  sync::atomic<bool> called_for_deques{false};  ///< the same: for what lies in a deque
   sync::atomic<unsigned> starved{0};  ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]

@@ -15,6 +15,12 @@ namespace homing::scheduler {
 
 class arena;
 
+/// What a caller does where all workers that may be made are being made: each may be refused by the system. [A25]
+enum class turned_away : bool {
+  waits,    ///< until that is known: somebody relies on the call
+  gives_up  ///< its call is one more than there must be
+};
+
 class worker_supplier {
  public:
   worker_supplier(const worker_supplier&) = delete;
@@ -38,6 +44,8 @@ class worker_supplier {
   [[nodiscard]] unsigned allottable_workers() const noexcept { return allottable_workers_.load(sync::relaxed); }
   /// [A15] The system has refused to make a thread, and is not to be asked again yet.
   [[nodiscard]] bool is_refused() const noexcept { return refused_.load(sync::relaxed); }
+  /// [A25] The same, or the first worker is being made, and may be refused.
+  [[nodiscard]] bool may_be_refused() const noexcept { return is_refused() || makes_first_.load(sync::relaxed); }
   /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
   [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
 
@@ -63,7 +71,7 @@ class worker_supplier {
   virtual bool list_newcomer(arena& a) noexcept = 0;
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
-  virtual bool send_worker(arena& a, domain_index home, unsigned domains) noexcept = 0;
+  virtual bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept = 0;
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   virtual void insist_on_worker(arena& a) noexcept = 0;
   /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it
@@ -83,6 +91,7 @@ class worker_supplier {
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock
   sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
+  sync::atomic<bool> makes_first_{false};                      ///< while there is no worker yet; written under lock_
   sync::atomic<bool> unmet_{false};
   alignas(sync::cache_line_bytes) sync::atomic<bool> unserved_{false};  ///< of newcomers, since the last allotment
 };

@@ -63,7 +63,8 @@ void resource_manager::unlock_in_parent() noexcept {
     state_of(d).lock.unlock();
   }
   memory_of_arenas_.unlock_after_fork();
-  unlock();
+  lock_.unlock();
+  serve_who_asked();
 }
 
 void resource_manager::unlock_in_child() noexcept {
@@ -76,6 +77,8 @@ void resource_manager::unlock_in_child() noexcept {
   stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);
+  makings_ = 0;  // whoever was making a thread is not here [A25]
+  makes_first_.store(false, sync::relaxed);
   dirty_.store(false, sync::relaxed);
   lock_.unlock();
 }

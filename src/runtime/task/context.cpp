@@ -281,8 +281,8 @@ constinit cancel_marks::fences bind_fences;
 
 constinit thread_local context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
-context_list& make_context_list() {
-  auto* list = new context_list;
+context_list& make_context_list(memory::object_pool& memory) {
+  auto* list = new (memory.allocate_for_good(sizeof(context_list))) context_list;
   const std::lock_guard no_walk(propagation);  // [C3]
   list->next_list = all_lists.load(sync::relaxed);
   // release: publishes the list to propagate()'s acquire.

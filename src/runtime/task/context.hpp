@@ -13,6 +13,7 @@
 
 #include <oneapi/tbb/task_group.h>
 
+#include "memory/small_object_pool.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/task/cancel_marks.hpp"
 #include "runtime/task/exception_word.hpp"
@@ -155,8 +156,8 @@ using context_list = tbb::detail::r1::context_list;
 extern constinit thread_local context_list* contexts_of_this_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/// A new list, known to propagate().
-context_list& make_context_list();
+/// A new list in that memory, known to propagate(), and for good. Throws std::bad_alloc.
+context_list& make_context_list(homing::memory::object_pool& memory);
 
 /// All locks are held over a fork, so that the child's copy is whole. Records' lock is held: no list is added
 /// meanwhile.

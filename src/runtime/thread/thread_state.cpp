@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 
+#include "platform/thread_stack.hpp"
 #include "runtime/settings/control.hpp"
 #include "topology/machine.hpp"
 
@@ -23,10 +24,12 @@ sync::atomic<thread_state*> newest_record{nullptr};
 sync::linked_list<record_place> free_records;
 
 /// Half of the stack below the present depth stays in reserve for what is begun above that line.
-std::uintptr_t reserve_of_this_stack() noexcept {
+std::uintptr_t reserve_of_this_stack(std::size_t stack_bytes) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   std::size_t below = thread_stack_size();
-  if (getpid() == gettid()) {
+  if (const std::size_t rest = platform::rest_of_made_stack(here, stack_bytes)) {
+    below = rest;
+  } else if (getpid() == gettid()) {
     // The first thread's stack grows; asking pthreads for it would read all of /proc/self/maps.
     rlimit limit{};
     if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -58,15 +61,16 @@ pthread_key_t end_key() {
   return key;
 }
 
-/// One that nobody has; only what cannot throw may come after it.
-thread_state& take_record() {
+/// One that nobody has, or a new one in that memory; only what cannot throw may come after it.
+thread_state& take_record(memory::object_pool& memory) {
   const std::lock_guard hold(records_lock);
   if (const record_place* const left = free_records.pop_front()) {
     return left->whose;
   }
-  auto fresh = std::make_unique<thread_state>();
-  fresh->contexts = &make_context_list();
-  thread_state* const t = fresh.release();
+  void* const room = memory.allocate_for_good(sizeof(thread_state));
+  context_list& contexts = make_context_list(memory);
+  auto* const t = new (room) thread_state;
+  t->contexts = &contexts;
   t->next_record = newest_record.load(sync::relaxed);
   // release: a reader of the list sees a whole record.
   newest_record.store(t, sync::release);
@@ -75,7 +79,7 @@ thread_state& take_record() {
 
 }  // namespace
 
-thread_state& make_this_thread(thread_kind kind, domain_index domain) {
+thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes) {
   // What may throw comes first: a thread for which there was no memory leaves nothing behind, and may try again.
   struct pool_release {
     void operator()(memory::object_pool* pool) const noexcept { memory::object_pool::release(*pool); }
@@ -84,7 +88,7 @@ thread_state& make_this_thread(thread_kind kind, domain_index domain) {
   if (pthread_setspecific(end_key(), pool.get()) != 0) {  // any value: at_thread_end() asks the thread itself
     throw std::bad_alloc();
   }
-  thread_state* const t = &take_record();
+  thread_state* const t = &take_record(*pool);
   t->kind = kind;
   t->domain_is_fixed = kind == thread_kind::worker;
   if (t->domain != domain) {  // a record's first domain is 0, and a machine that is read only now has had no tasks
@@ -94,7 +98,7 @@ thread_state& make_this_thread(thread_kind kind, domain_index domain) {
   t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
   t->pool = pool.release();
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
-  t->stack_reserve = reserve_of_this_stack();
+  t->stack_reserve = reserve_of_this_stack(stack_bytes);
   contexts_of_this_thread = t->contexts;
   this_thread_or_null = t;
   return *t;

@@ -119,7 +119,8 @@ extern constinit thread_local thread_state* this_thread_or_null
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /// Makes the record; noinline so that no caller keeps the address of a thread-local variable over a stack switch.
-[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, domain_index domain);
+/// `stack_bytes`: with which the thread was made; 0: the system is asked. Errors: std::bad_alloc.
+[[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 
 /// The calling thread's record, made if need be. It may not be in an arena yet.
 inline thread_state& this_thread() {

@@ -22,7 +22,7 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   // then looks whether arenas are listed that were not served.
   const bool was_listed = list_newcomer(a);
   sync::full_fence();
-  if (was_listed && a.worker_could_enter() && send_worker(a, home, 1)) {
+  if (was_listed && a.worker_could_enter() && send_worker(a, home, 1, turned_away::waits)) {
     return true;
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is

@@ -206,27 +206,41 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
   obey_limit();
 }
 
-/// By the worker itself: when it begins, and when it has moved to another domain.
+/// By the worker itself: when it begins, and when it has moved to another domain. The call of the kernel's is made
+/// without the lock: others bind themselves at the same time, or make threads.
 void resource_manager::bind_worker(worker& w) noexcept {
   static sync::atomic<bool> said{false};
   try {
-    const holder hold(*this);
-    w.bound_to = w.domain;
-    const platform::cpu_set& binding = state_of(w.domain).usable.binding;
-    if (binding.empty()) {
-      return;  // the domain has gone, and this worker with it soon
+    platform::cpu_set binding;
+    {
+      const holder hold(*this);
+      w.bound_to = w.domain;
+      w.seen = {};  // until it is bound, nobody else binds it
+      binding = state_of(w.domain).usable.binding;
     }
-    auto bound = platform::set_affinity(0, binding);
-    if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
-      platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
-                     std::strerror(bound.error_number));
+    while (!binding.empty()) {  // else the domain has gone, and this worker with it soon
+      auto bound = platform::get_affinity();  // on one domain it mostly has what its maker had
+      if (bound.mask != binding) {
+        bound = platform::set_affinity(0, binding);
+      }
+      const holder hold(*this);
+      const platform::cpu_set& now = state_of(w.domain).usable.binding;
+      if (now != binding) {
+        binding = now;  // the machine has changed meanwhile
+        continue;
+      }
+      if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
+        platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
+                       std::strerror(bound.error_number));
+      }
+      if (bound.mask != binding) {
+        rebind_ = rebind_ || bound.error_number == EINVAL;
+        looked_ns_.store(0, sync::relaxed);  // part of it has gone, or all: look at once
+        first_thread_ = {};
+      }
+      w.seen = std::move(bound.mask);
+      return;
     }
-    if (bound.mask != binding) {
-      rebind_ = rebind_ || bound.error_number == EINVAL;
-      looked_ns_.store(0, sync::relaxed);  // part of it has gone, or all: look at once
-      first_thread_ = {};
-    }
-    w.seen = std::move(bound.mask);
   } catch (const std::bad_alloc&) {
     // It runs where it ran before; the next look may bind it.
   }

@@ -163,8 +163,7 @@ void resource_manager::count_makeable() noexcept {
   could_make_.store(std::max(0, could - made), sync::relaxed);
 }
 
-void resource_manager::unlock() noexcept {
-  lock_.unlock();
+void resource_manager::serve_who_asked() noexcept {
   // [A6] seq_cst: after the unlock; partner: dirty_, then the try, in demand_changed().
   if (dirty_.load(sync::seq_cst)) {
     demand_changed();

@@ -36,13 +36,14 @@ class resource_manager;
 struct thread_state;
 
 /// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by stop_workers() alone.
-struct worker : sync::list_hook<worker> {
+struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   unsigned index = 0;
   domain_index domain{};  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
   resource_manager* manager = nullptr;
   sync::parker parker;
   arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
   sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
+  std::size_t stack_bytes = 0;       ///< with which its thread is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
   domain_index bound_to{};  ///< whose CPUs it has
@@ -74,7 +75,7 @@ class resource_manager final : public worker_supplier {
   bool demand_rose(arena& a, domain_index home) noexcept override;
   void serve_newcomers() noexcept override;
   bool list_newcomer(arena& a) noexcept override;
-  bool send_worker(arena& a, domain_index home, unsigned domains) noexcept override;
+  bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
   bool park(sync::parker& p) noexcept override;
 
@@ -137,6 +138,7 @@ class resource_manager final : public worker_supplier {
     unsigned external_threads = 0;  ///< that are pinned to it
     int planned = 0;                ///< of the workers that may be made, how many are dealt to this domain
     int made = 0;                   ///< workers that are here now
+    int makings = 0;                ///< threads that are being made for it [A25]
     int promised = 0;               ///< by the last allotment to all arenas together
   };
 
@@ -166,9 +168,18 @@ class resource_manager final : public worker_supplier {
     bool slept = false;    ///< until now, and not new
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
-  fetched fetch_worker(domain_index domain) noexcept;
-  worker* make_worker(domain_index domain) noexcept;
+  // making.cpp; all but the first two and the last under the lock. [A25]
+  fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
+  [[nodiscard]] bool make_thread(worker& w) noexcept;
+  [[nodiscard]] worker* reserve_making(domain_index domain) noexcept;
+  [[nodiscard]] worker* take_spare() noexcept;
+  void free_workers() noexcept;
+  void note_first_making() noexcept;
+  [[nodiscard]] bool has_made_all() const noexcept;
+  [[nodiscard]] bool is_full_of_makings(domain_index domain) const noexcept;
   worker* bring_idle(domain_index to) noexcept;
+  void wait_for_makings() noexcept;
+  void watch_makings(std::uint32_t ended) noexcept;
   void note_refusal(int error) noexcept;
   bool look_at_refusal() noexcept override;
   void call_for_all() noexcept;
@@ -190,14 +201,31 @@ class resource_manager final : public worker_supplier {
   class holder {
    public:
     explicit holder(resource_manager& manager) noexcept : manager_(manager) { manager.lock_.lock(); }
-    ~holder() { manager_.unlock(); }
+    ~holder() {
+      if (holds_) {
+        manager_.lock_.unlock();
+      }
+      if (!leaves_wishes_) {
+        manager_.serve_who_asked();
+      }
+    }
     holder(const holder&) = delete;
     holder& operator=(const holder&) = delete;
 
+    /// Now, and not at the end.
+    void unlock() noexcept {
+      manager_.lock_.unlock();
+      holds_ = false;
+    }
+    /// The caller takes the lock once more, before anything that may wait.
+    void leave_wishes() noexcept { leaves_wishes_ = true; }
+
    private:
     resource_manager& manager_;
+    bool holds_ = true;
+    bool leaves_wishes_ = false;
   };
-  void unlock() noexcept;
+  void serve_who_asked() noexcept;
 
   // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   enum class crowd : bool { no, yes };
@@ -226,6 +254,10 @@ class resource_manager final : public worker_supplier {
 
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
+  unsigned makings_ = 0;                          ///< threads that are being made now; guarded by lock_
+  sync::atomic<std::uint32_t> makings_ended_{0};  ///< a count; who finds all places reserved sleeps on it [A25]
+  sync::atomic<unsigned> makings_watched_{0};     ///< how many do
+  sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
   sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_
@@ -253,6 +285,10 @@ class resource_manager final : public worker_supplier {
       newly_trimmed_;               ///< by the allotment that is going on: their shares are smaller, for want of work
   arena_list to_call_;              ///< each with a reference, until whoever leaves the lock calls for it
   worker* first_worker_ = nullptr;  ///< of all that were made
+  /// Memory of workers: made by the block, so that hardly any thread has to begin with a heap of its own.
+  struct worker_block;
+  worker_block* worker_blocks_ = nullptr;
+  worker* spare_workers_ = nullptr;
 };
 
 }  // namespace homing::scheduler

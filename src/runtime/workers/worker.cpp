@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -12,7 +12,6 @@
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/search/search_pace.hpp"
-#include "runtime/settings/control.hpp"
 #include "runtime/workers/resource_manager.hpp"
 
 namespace homing::scheduler {
@@ -38,14 +37,14 @@ worker* resource_manager::pop_idle(domain_index domain) noexcept {
   return w;
 }
 
-bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains) noexcept {
+bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept {
   const auto nearest = machine_.nearest_first(home);
   for (unsigned i = 0; i != domains; ++i) {
     const domain_index d = nearest[i];
     if (!reserve(a, d)) {
       continue;
     }
-    const fetched f = fetch_worker(d);
+    const fetched f = fetch_worker(d, patience);
     if (f.who != nullptr) {
       // [S4] It counts as searching from here on, so that the next push does not wake a second one.
       a.search().transfer_to(d, {});
@@ -68,99 +67,42 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
   return false;
 }
 
-/// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
-resource_manager::fetched resource_manager::fetch_worker(domain_index domain) noexcept {
-  if (worker* w = pop_idle(domain)) {
-    return {w, true, false};
-  }
-  const holder hold(*this);
-  const domain_state& here = state_of(domain);
-  const int limit = std::max(1, static_cast<int>(allowed_workers_.load(sync::relaxed)));
-  if (stopping_.load(sync::relaxed)) {
-    return {};
-  }
-  if (here.made < std::max(here.planned, here.promised) && static_cast<int>(made_.load(sync::relaxed)) < limit) {
-    if (worker* w = make_worker(domain)) {
-      return {w, false, false};
-    }
-  }
-  const bool lacking = here.made < here.promised;
-  return {lacking ? bring_idle(domain) : nullptr, true, lacking};
-}
-
-/// A thread that sleeps until it is sent somewhere; null if there can't be one now. Under the lock.
-worker* resource_manager::make_worker(domain_index domain) noexcept {
-  if (is_refused()) {
-    return nullptr;
-  }
-  auto* w = new (std::nothrow) worker;
-  if (w == nullptr) {
-    note_refusal(ENOMEM);
-    return nullptr;
-  }
-  w->index = made_.load(sync::relaxed);
-  w->domain = domain;
-  w->manager = this;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, std::max<std::size_t>(thread_stack_size(), std::size_t{64} * 1024));
-  const int error = pthread_create(&w->thread, &attributes, &worker_entry, w);
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    note_refusal(error);
-    delete w;
-    return nullptr;
-  }
-  refusals_.store(0, sync::relaxed);
-  w->next_made = first_worker_;
-  first_worker_ = w;
-  ++state_of(domain).made;
-  made_.fetch_add(1, sync::relaxed);
-  count_makeable();
-  return w;
-}
-
-// [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
-// should, if such a worker idles; the nearest one of these. Under the lock.
-worker* resource_manager::bring_idle(domain_index to) noexcept {
-  for (const bool surplus_only : {true, false}) {
-    for (const domain_index from : machine_.nearest_first(to).subspan(1)) {
-      if (surplus_only && state_of(from).made <= state_of(from).promised) {
-        continue;
-      }
-      if (worker* w = pop_idle(from)) {
-        platform::require(state_of(from).made > 0 && w->assigned == nullptr && w->domain == from,
-                          "A17: a worker that is moved idles in the domain that it is counted in");
-        --state_of(from).made;
-        ++state_of(to).made;
-        w->domain = to;  // it sleeps until unpark(), and binds itself then
-        return w;
-      }
-    }
-  }
-  return nullptr;
-}
-
 void* resource_manager::worker_entry(void* argument) {
   auto& w = *static_cast<worker*>(argument);
   w.manager->worker_main(w);
   return nullptr;
 }
 
-void resource_manager::worker_main(worker& w) {
-  char name[16];
-  std::snprintf(name, sizeof name, "homing-%u", w.index);
+namespace {
+
+/// When it comes from its first arena: until then there may be a young process that waits for all its threads to work.
+void name_this_thread(unsigned number) noexcept {
+  char name[16] = "homing-";
+  std::to_chars(name + std::strlen(name), name + sizeof name - 1, number);
   pthread_setname_np(pthread_self(), name);
-  w.thread_id.store(::gettid(), sync::relaxed);
+}
+
+}  // namespace
+
+void resource_manager::worker_main(worker& w) {
   w.parker.park();  // until its maker has assigned it
+  if (w.assigned != nullptr) {
+    w.assigned->call_others(w.domain, 1);  // [S19] before it settles in
+  }
+  w.thread_id.store(::gettid(), sync::relaxed);
   thread_state* t = register_worker(w);
   std::chrono::nanoseconds awake{0};
+  bool is_named = false;
   while (arena* a = t != nullptr ? next_assignment(w, awake) : nullptr) {
     if (t->domain != w.domain) {  // it has moved [A17]
       t->move_to_domain(w.domain, domain_count_);
       bind_worker(w);
     }
     awake = work_in_arena(*t, *a);
+    if (!is_named) {
+      name_this_thread(w.index);
+      is_named = true;
+    }
   }
   leave_this_thread();
 }
@@ -170,7 +112,7 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
   for (std::int64_t wait_ns = 1'000'000;; wait_ns = std::min<std::int64_t>(2 * wait_ns, 100'000'000)) {
     try {
       bind_worker(w);
-      return &make_this_thread(thread_kind::worker, w.domain);
+      return &make_this_thread(thread_kind::worker, w.domain, w.stack_bytes);
     } catch (const std::bad_alloc&) {
       static sync::atomic<bool> said{false};
       if (!said.exchange(true, sync::relaxed)) {  // relaxed: only who is first matters
@@ -284,8 +226,11 @@ bool resource_manager::is_called_within(std::chrono::nanoseconds time, worker& w
 }
 
 arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awake) {
-  for (;; awake = std::chrono::nanoseconds{0}) {
+  for (bool has_rested = false;; awake = std::chrono::nanoseconds{0}, has_rested = true) {
     if (w.assigned != nullptr) {
+      if (has_rested) {
+        w.assigned->call_others(w.domain, 2);  // [S19] one task wakes one worker
+      }
       return std::exchange(w.assigned, nullptr);
     }
     if (stopping_.load(sync::seq_cst)) {
@@ -324,6 +269,10 @@ void resource_manager::stop_workers() noexcept {
   {
     const holder hold(*this);
     stopping_.store(true, sync::seq_cst);
+  }
+  wait_for_makings();
+  {
+    const holder hold(*this);
     all = std::exchange(first_worker_, nullptr);
   }
   for (const domain_index d : all_domains()) {
@@ -331,13 +280,13 @@ void resource_manager::stop_workers() noexcept {
       w->parker.unpark();
     }
   }
-  while (all != nullptr) {
+  for (; all != nullptr; all = all->next_made) {
     pthread_join(all->thread, nullptr);
-    delete std::exchange(all, all->next_made);
   }
   arena_list waiting;
   {
     const holder hold(*this);
+    free_workers();
     made_.store(0, sync::relaxed);
     for (const domain_index d : all_domains()) {
       state_of(d).made = 0;

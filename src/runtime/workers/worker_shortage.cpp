@@ -60,6 +60,9 @@ bool resource_manager::look_at_refusal() noexcept {
 }
 
 void resource_manager::insist_on_worker(arena& a) noexcept {
+  if (makes_first_.load(sync::relaxed)) {
+    wait_for_makings();  // [A25] one for another arena may be refused, which nobody here would learn of
+  }
   while (is_refused()) {
     const std::int64_t left_ns = ask_again_ns_.load(sync::relaxed) - platform::monotonic_ns();
     if (left_ns > 0) {

@@ -66,6 +66,11 @@ TEST(context, an_exception_that_nobody_takes_ends_with_its_context) {
   }
 }
 
+/// In a pool that nobody else uses.
+homing::scheduler::context_list& new_list() {
+  return homing::scheduler::make_context_list(homing::memory::object_pool::acquire(0));
+}
+
 /// The calling thread makes contexts of that list for a scope.
 class makes_contexts_of {
  public:
@@ -79,8 +84,8 @@ class makes_contexts_of {
 
 /// While another thread cancels and cancels, so that the binder meets its walks.
 TEST(context, one_that_is_cancelled_before_its_first_use_stays_so) {
-  auto& mine = homing::scheduler::make_context_list();
-  auto& others = homing::scheduler::make_context_list();
+  auto& mine = new_list();
+  auto& others = new_list();
   const makes_contexts_of here(mine);
   task_group_context arenas(task_group_context::isolated);
   std::atomic<bool> over{false};
@@ -108,7 +113,7 @@ TEST(context, one_that_is_cancelled_before_its_first_use_stays_so) {
 }
 
 TEST(context, an_arenas_own_is_nobodys_parent) {
-  auto& mine = homing::scheduler::make_context_list();
+  auto& mine = new_list();
   const makes_contexts_of here(mine);
   task_group_context arenas(task_group_context::isolated);
   task_group_context child;
@@ -120,7 +125,7 @@ TEST(context, an_arenas_own_is_nobodys_parent) {
 
 /// [C9] One context, two binders with different parents, and the context's maker is one of them or neither.
 TEST(context, is_bound_once_whoever_comes_first) {
-  auto& mine = homing::scheduler::make_context_list();
+  auto& mine = new_list();
   const makes_contexts_of here(mine);
   task_group_context arenas(task_group_context::isolated);
   task_group_context first(task_group_context::isolated);
@@ -169,7 +174,7 @@ TEST(context, of_a_thread_without_a_list_is_found_by_a_cancellation) {
   task_group_context child;
   task_group_context grandchild;
   context_access::bind(child, &parent, arenas);
-  const makes_contexts_of here(homing::scheduler::make_context_list());
+  const makes_contexts_of here(new_list());
   context_access::bind(grandchild, &child, arenas);
   parent.cancel_group_execution();
   EXPECT_TRUE(child.is_group_execution_cancelled());
@@ -193,7 +198,7 @@ TEST(context, a_child_that_is_bound_meanwhile_is_cancelled) {
       cancelled = r + 1;
     }
   });
-  auto& mine = homing::scheduler::make_context_list();
+  auto& mine = new_list();
   const makes_contexts_of here(mine);
   unsigned missed = 0;
   for (unsigned r = 0; r < rounds; ++r) {

@@ -27,7 +27,8 @@ class work_pile {
     }
     return seen > 0;
   }
-  [[nodiscard]] bool empty() const noexcept { return count_.load(sync::relaxed) == 0; }
+  [[nodiscard]] bool empty() const noexcept { return count() == 0; }
+  [[nodiscard]] int count() const noexcept { return count_.load(sync::relaxed); }
 
  private:
   sync::atomic<int> count_{0};
@@ -116,6 +117,9 @@ class work_places {
            (scope.takes_enqueued && scope.isolation == no_isolation && !unaddressed.empty());
   }
   [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept { return !unaddressed.empty(); }
+  [[nodiscard]] bool has_tasks_for(unsigned threads) const noexcept {
+    return spawned.count() + isolated.count() >= static_cast<int>(threads);
+  }
   [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] bool has_enqueued_for(domain_index /*by_domain*/) const noexcept { return !unaddressed.empty(); }
   [[nodiscard]] static bool is_left_to(domain_index /*home*/) noexcept { return false; }

@@ -49,7 +49,7 @@ struct thread_state {
 
 /// Threads of a model share one thread of the system: nobody is known by it, and nothing is counted.
 inline constexpr thread_state* this_thread_or_null = nullptr;
-thread_state& make_this_thread(thread_kind kind, domain_index domain);
+thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 thread_state& this_thread();
 inline void leave_this_thread() noexcept {}
 

@@ -1,0 +1,202 @@
+/// How worker threads are made: several at a time, by whoever needs one.
+///
+/// Threads:   any. The place is reserved under the manager's lock, and the thread is made without it.
+/// Protocols: docs/protocols/arena.md [A15], [A17], [A25].
+#include <pthread.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "platform/check.hpp"
+#include "runtime/arena/arena.hpp"
+#include "runtime/settings/control.hpp"
+#include "runtime/workers/resource_manager.hpp"
+#include "sync/futex.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+constexpr std::size_t stack_bytes_min = 64 * 1024;
+
+}  // namespace
+
+struct resource_manager::worker_block {
+  static constexpr std::size_t count = 16;
+  worker_block* next = nullptr;
+  worker workers[count];
+};
+
+/// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
+resource_manager::fetched resource_manager::fetch_worker(domain_index domain, turned_away patience) noexcept {
+  for (;;) {
+    if (worker* w = pop_idle(domain)) {
+      return {w, true, false};
+    }
+    const std::uint32_t ended = makings_ended_.load(sync::acquire);
+    worker* reserved = nullptr;
+    {
+      holder hold(*this);
+      if (stopping_.load(sync::relaxed)) {
+        return {};
+      }
+      reserved = reserve_making(domain);
+      if (reserved != nullptr) {
+        // [A25] To serve others is to call workers for them, which may wait for the threads that are being made: this
+        // one, too. They are served once it is made.
+        hold.leave_wishes();
+      } else if (!is_full_of_makings(domain) || patience == turned_away::gives_up) {
+        const domain_state& here = state_of(domain);
+        const bool lacking = here.made + here.makings < here.promised;
+        return {lacking ? bring_idle(domain) : nullptr, true, lacking};
+      } else {
+        makings_watched_.fetch_add(1, sync::relaxed);
+      }
+    }
+    if (reserved == nullptr) {
+      // [A25] Each of those may be refused, and its place is free again then.
+      watch_makings(ended);
+    } else if (make_thread(*reserved)) {
+      return {reserved, false, false};
+    }  // else refused: one that idles elsewhere may do
+  }
+}
+
+/// Under the lock. Null if all have been made that may be, or are being made, or none can be made now.
+worker* resource_manager::reserve_making(domain_index domain) noexcept {
+  domain_state& here = state_of(domain);
+  if (is_refused() || here.made + here.makings >= std::max(here.planned, here.promised) || has_made_all()) {
+    return nullptr;
+  }
+  worker* const w = take_spare();
+  if (w == nullptr) {
+    note_refusal(ENOMEM);
+    return nullptr;
+  }
+  w->domain = domain;
+  ++here.makings;
+  ++makings_;
+  note_first_making();
+  return w;
+}
+
+/// Under the lock. Null if memory lacks.
+worker* resource_manager::take_spare() noexcept {
+  if (spare_workers_ == nullptr) {
+    auto* const block = new (std::nothrow) worker_block;
+    if (block == nullptr) {
+      return nullptr;
+    }
+    block->next = std::exchange(worker_blocks_, block);
+    for (worker& w : block->workers) {
+      w.next_made = std::exchange(spare_workers_, &w);
+    }
+  }
+  return std::exchange(spare_workers_, spare_workers_->next_made);
+}
+
+/// Under the lock, when no thread is there or is being made.
+void resource_manager::free_workers() noexcept {
+  platform::require(first_worker_ == nullptr && makings_ == 0, "A25: workers are freed when there are none");
+  spare_workers_ = nullptr;
+  while (worker_blocks_ != nullptr) {
+    delete std::exchange(worker_blocks_, worker_blocks_->next);
+  }
+}
+
+/// Under the lock. relaxed: who enqueues and reads too old a value has come before the place was reserved, or after a
+/// refusal that it sees as late as this.
+void resource_manager::note_first_making() noexcept {
+  makes_first_.store(makings_ != 0 && made_.load(sync::relaxed) == 0, sync::relaxed);
+}
+
+bool resource_manager::has_made_all() const noexcept {
+  const unsigned limit = std::max(1U, allowed_workers_.load(sync::relaxed));
+  return made_.load(sync::relaxed) + makings_ >= limit;
+}
+
+/// [A25] Under the lock: whether a place is taken by a thread that is being made, and may not come to be.
+bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
+  return !is_refused() && (state_of(domain).makings != 0 || (makings_ != 0 && has_made_all()));
+}
+
+/// A thread that sleeps until it is sent somewhere. Its place is reserved; false: it could not be made, and the place
+/// is free again.
+bool resource_manager::make_thread(worker& w) noexcept {
+  w.index = names_given_.fetch_add(1, sync::relaxed);
+  w.manager = this;
+  w.stack_bytes = std::max(thread_stack_size(), stack_bytes_min);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, w.stack_bytes);
+  const int error = pthread_create(&w.thread, &attributes, &worker_entry, &w);
+  pthread_attr_destroy(&attributes);
+  {
+    holder hold(*this);
+    --state_of(w.domain).makings;
+    --makings_;
+    if (error == 0) {
+      refusals_.store(0, sync::relaxed);
+      w.next_made = std::exchange(first_worker_, &w);
+      ++state_of(w.domain).made;
+      made_.fetch_add(1, sync::relaxed);
+      count_makeable();
+    } else {
+      w.next_made = std::exchange(spare_workers_, &w);
+      note_refusal(error);
+    }
+    note_first_making();
+    makings_ended_.fetch_add(1, sync::release);
+    const bool watched = makings_watched_.load(sync::relaxed) != 0;
+    hold.unlock();
+    if (watched) {
+      sync::futex_wake(makings_ended_, ~0U >> 1U);
+    }
+  }
+  return error == 0;
+}
+
+/// [A25] For who stops them, when nobody reserves a place any more; and for an enqueue while there is no worker yet.
+void resource_manager::wait_for_makings() noexcept {
+  for (;;) {
+    const std::uint32_t ended = makings_ended_.load(sync::acquire);
+    {
+      const holder hold(*this);
+      if (makings_ == 0) {
+        return;
+      }
+      makings_watched_.fetch_add(1, sync::relaxed);
+    }
+    watch_makings(ended);
+  }
+}
+
+/// Until one more has ended. The caller has counted itself under the lock: relaxed, all of it.
+void resource_manager::watch_makings(std::uint32_t ended) noexcept {
+  sync::futex_wait(makings_ended_, ended);
+  makings_watched_.fetch_sub(1, sync::relaxed);
+}
+
+// [A17] Where all have been made that may be, one that idles in another domain moves: from one that has more than it
+// should, if such a worker idles; the nearest one of these. Under the lock.
+worker* resource_manager::bring_idle(domain_index to) noexcept {
+  for (const bool surplus_only : {true, false}) {
+    for (const domain_index from : machine_.nearest_first(to).subspan(1)) {
+      if (surplus_only && state_of(from).made <= state_of(from).promised) {
+        continue;
+      }
+      if (worker* w = pop_idle(from)) {
+        platform::require(state_of(from).made > 0 && w->assigned == nullptr && w->domain == from,
+                          "A17: a worker that is moved idles in the domain that it is counted in");
+        --state_of(from).made;
+        ++state_of(to).made;
+        w->domain = to;  // it sleeps until unpark(), and binds itself then
+        return w;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace homing::scheduler
