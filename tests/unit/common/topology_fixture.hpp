@@ -29,10 +29,10 @@ inline std::shared_ptr<const machine> fixture(const std::string& name, domain_ki
 }
 
 /// Claims that a machine is this computer, so that the given limits cut it.
-inline source claimed(source from, given_limits limits) {
+inline source claimed(source from, const given_limits& limits) {
   from.about = source::claim::this_system;
-  if (!limits.quota_cpus) limits.quota_cpus = 0;
-  from.limits = std::move(limits);
+  from.limits = limits;
+  if (!from.limits.quota_cpus) from.limits.quota_cpus = 0;
   return from;
 }
 

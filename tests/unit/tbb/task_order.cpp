@@ -252,6 +252,7 @@ long sum(task_group& group, std::size_t begin, std::size_t end, std::atomic<int>
   task_group::set_task_order(root, last);
   group.run(std::move(last));
   EXPECT_EQ(group.run_and_wait_for_task(std::move(root)), tbb::task_complete);
+  EXPECT_EQ(group.wait(), tbb::complete);  // for `last`, too
   return result;
 }
 
