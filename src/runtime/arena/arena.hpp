@@ -118,6 +118,11 @@ class arena final : public work_places, private search_caller {
   /// all that search, and at least so many (> 0).
   void call_others(domain_index home, unsigned tasks_min) noexcept;
 
+  /// Fewer workers are here or on their way than it is allotted; a hint.
+  [[nodiscard]] bool has_unfilled_share() const noexcept {
+    return account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed);
+  }
+
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
 

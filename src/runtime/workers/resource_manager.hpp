@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -168,6 +169,8 @@ class resource_manager final : public worker_supplier {
     bool slept = false;    ///< until now, and not new
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
+  void send(worker& w, arena& a, domain_index domain, bool slept) noexcept;
+  [[nodiscard]] unsigned send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept;
   // making.cpp; all but the first two and the last under the lock. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;

@@ -37,23 +37,30 @@ worker* resource_manager::pop_idle(domain_index domain) noexcept {
   return w;
 }
 
+/// A worker that is on no list, to an arena with a place reserved.
+void resource_manager::send(worker& w, arena& a, domain_index domain, bool slept) noexcept {
+  // [S4] It counts as searching from here on, so that the next push does not wake a second one.
+  a.search().transfer_to(domain, {});
+  platform::require_hot([&] { return w.assigned == nullptr; }, "S4: an idle worker is sent once");
+  w.assigned = &a;
+  w.parker.unpark();
+  if (slept && this_thread_or_null != nullptr) {
+    this_thread_or_null->counters.add(observe::event::wakeup);
+  }
+}
+
 bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept {
   const auto nearest = machine_.nearest_first(home);
+  bool took_last_place = false;
   for (unsigned i = 0; i != domains; ++i) {
     const domain_index d = nearest[i];
     if (!reserve(a, d)) {
       continue;
     }
+    took_last_place = took_last_place || !a.has_unfilled_share();
     const fetched f = fetch_worker(d, patience);
     if (f.who != nullptr) {
-      // [S4] It counts as searching from here on, so that the next push does not wake a second one.
-      a.search().transfer_to(d, {});
-      platform::require_hot([&] { return f.who->assigned == nullptr; }, "S4: an idle worker is sent once");
-      f.who->assigned = &a;
-      f.who->parker.unpark();
-      if (f.slept && this_thread_or_null != nullptr) {
-        this_thread_or_null->counters.add(observe::event::wakeup);
-      }
+      send(*f.who, a, d, f.slept);
       return true;
     }
     unreserve(a, d);
@@ -64,7 +71,29 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
       --i;
     }
   }
-  return false;
+  return took_last_place && send_idle_one(a, nearest) < domains;
+}
+
+/// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain.
+/// The domain's place among the nearest, or the number of domains: nobody was sent.
+unsigned resource_manager::send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept {
+  for (bool reserved = true; reserved && idle_.load(sync::seq_cst) > 0;) {
+    reserved = false;
+    for (unsigned i = 0; i != domain_count_; ++i) {
+      const domain_index d = nearest[i];
+      if (state_of(d).idle.load(sync::seq_cst) <= 0 || !reserve(a, d)) {
+        continue;
+      }
+      if (worker* w = pop_idle(d)) {
+        send(*w, a, d, true);
+        return i;
+      }
+      unreserve(a, d);
+      sync::full_fence();  // [S7] as above
+      reserved = true;
+    }
+  }
+  return domain_count_;
 }
 
 void* resource_manager::worker_entry(void* argument) {
