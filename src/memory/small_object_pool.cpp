@@ -48,7 +48,8 @@ std::byte* take_first_slab(std::size_t bytes) {
   if (orphans.first_slabs == orphans.first_slabs_end) {
     orphans.first_slabs = map_slab(slabs_at_once * bytes);
     orphans.first_slabs_end = orphans.first_slabs + slabs_at_once * bytes;
-    static_cast<void>(::madvise(orphans.first_slabs, slabs_at_once * bytes, MADV_NOHUGEPAGE));  // a kernel may have none
+    static_cast<void>(
+        ::madvise(orphans.first_slabs, slabs_at_once * bytes, MADV_NOHUGEPAGE));  // a kernel may have none
   }
   return std::exchange(orphans.first_slabs, orphans.first_slabs + bytes);
 }

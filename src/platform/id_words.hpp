@@ -63,7 +63,9 @@ class id_words {
       more_.erase(more_.begin() + static_cast<std::ptrdiff_t>(count), more_.end());
     }
   }
-  friend bool operator==(const id_words& a, const id_words& b) noexcept { return std::ranges::equal(a.span(), b.span()); }
+  friend bool operator==(const id_words& a, const id_words& b) noexcept {
+    return std::ranges::equal(a.span(), b.span());
+  }
 
  private:
   void shrink_into_place(std::size_t count) noexcept {

@@ -329,9 +329,9 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
 void arena::call_one(const work_call& call, reach who) noexcept {
   const domain_index home = call.home;
   account_.called_for.store(home, sync::relaxed);
-  account_.called_for_deques.store(call.kind == work_kind::spawned || call.kind == work_kind::mailed ||
-                                       call.kind == work_kind::unknown,
-                                   sync::relaxed);
+  account_.called_for_deques.store(
+      call.kind == work_kind::spawned || call.kind == work_kind::mailed || call.kind == work_kind::unknown,
+      sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
     if (supplier_.demand_rose(*this, home)) {

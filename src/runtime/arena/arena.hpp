@@ -246,7 +246,8 @@ class arena final : public work_places, private search_caller {
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
-  sync::atomic<bool> wakes_two_{false};  ///< who calls while the arena is at rest: the last one called had tasks for more
+  sync::atomic<bool> wakes_two_{
+      false};  ///< who calls while the arena is at rest: the last one called had tasks for more
   static constexpr unsigned starved_calls_per_look = 256;
 
   searchers searchers_;

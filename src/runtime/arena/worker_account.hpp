@@ -48,9 +48,9 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> trimmed{false};    ///< its share is what it had use for, not what it might get
   sync::atomic<bool> listed_for_allotment{false};  ///< on a list of the manager's, or a newcomer
   sync::atomic<domain_index> called_for{
-      domain_index{}};                ///< the domain of the newest call: a hint for those who call on its behalf
+      domain_index{}};  ///< the domain of the newest call: a hint for those who call on its behalf
   sync::atomic<bool> called_for_deques{false};  ///< the same: for what lies in a deque
-  sync::atomic<unsigned> starved{0};  ///< calls for a worker since the last allotment that could not be heard
+  sync::atomic<unsigned> starved{0};            ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]
   sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]

@@ -124,8 +124,8 @@ void allotment::end() noexcept {
 }
 
 // Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
-// proportion to its CPUs, among equals from one whose worker is there already, then from one that has a free worker: the
-// others may be in arenas for as long as nobody comes to this one. Then from the one with most left. (TBB-NUMA 4.2)
+// proportion to its CPUs, among equals from one whose worker is there already, then from one that has a free worker:
+// the others may be in arenas for as long as nobody comes to this one. Then from the one with most left. (TBB-NUMA 4.2)
 bool allotment::is_better(const portion& p, unsigned domain, unsigned than) const noexcept {
   const std::uint64_t mine = static_cast<std::uint64_t>(p.of.share[domain] + 1) * p.of.cpus[than];
   const std::uint64_t its = static_cast<std::uint64_t>(p.of.share[than] + 1) * p.of.cpus[domain];

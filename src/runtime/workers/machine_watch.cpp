@@ -218,7 +218,7 @@ void resource_manager::bind_worker(worker& w) noexcept {
       w.seen = {};  // until it is bound, nobody else binds it
       binding = state_of(w.domain).usable.binding;
     }
-    while (!binding.empty()) {  // else the domain has gone, and this worker with it soon
+    while (!binding.empty()) {                // else the domain has gone, and this worker with it soon
       auto bound = platform::get_affinity();  // on one domain it mostly has what its maker had
       if (bound.mask != binding) {
         bound = platform::set_affinity(0, binding);
