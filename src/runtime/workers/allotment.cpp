@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "platform/check.hpp"
@@ -22,7 +21,6 @@ void allotment::begin(std::span<const domain_supply> supply, unsigned allottable
     state.dealt = supply[d].planned - (only_mandatory_ ? 0 : supply[d].leased);
     state.left = state.dealt;
     state.spare = spare_places(supply[d]);
-    state.free = supply[d].planned - supply[d].busy;
   }
 }
 
@@ -89,9 +87,7 @@ bool allotment::can_hand_out(unsigned domain) const noexcept {
 
 void allotment::hand_out(portion& p, unsigned domain) noexcept {
   platform::require(left_ != 0, "A12: no more is allotted than is allowed");
-  if (++p.of.share[domain] > p.of.present[domain]) {
-    --domains_[domain].free;
-  }
+  ++p.of.share[domain];
   --domains_[domain].left;
   ++p.given;
   --left_;
@@ -124,14 +120,12 @@ void allotment::end() noexcept {
 }
 
 // Spread over the domains that the arena may use: the next worker comes from the domain that has given it least in
-// proportion to its CPUs, among equals from one whose worker is there already, then from one that has a free worker:
-// the others may be in arenas for as long as nobody comes to this one. Then from the one with most left. (TBB-NUMA 4.2)
+// proportion to its CPUs, among equals from one whose worker is there already, then from the one with most left.
+// (TBB-NUMA 4.2)
 bool allotment::is_better(const portion& p, unsigned domain, unsigned than) const noexcept {
   const std::uint64_t mine = static_cast<std::uint64_t>(p.of.share[domain] + 1) * p.of.cpus[than];
   const std::uint64_t its = static_cast<std::uint64_t>(p.of.share[than] + 1) * p.of.cpus[domain];
-  const auto preference = [&](unsigned d) {
-    return std::tuple(p.of.present[d] > p.of.share[d], domains_[d].free > 0, domains_[d].left);
-  };
+  const auto preference = [&](unsigned d) { return std::pair(p.of.present[d] > p.of.share[d], domains_[d].left); };
   return mine < its || (mine == its && preference(domain) > preference(than));
 }
 

@@ -26,7 +26,6 @@ struct domain_supply {
   int leased = 0;           ///< of these, those that arenas may not have; more than all if the limit fell since
   unsigned cpus = 0;        ///< that can be used now
   bool has_caller = false;  ///< the application's first thread counts there: one worker fewer was dealt to it
-  int busy = 0;             ///< of its workers, those in arenas or on their way; a hint
 };
 
 /// What one arena asks for. By domain, where it is a span.
@@ -95,7 +94,6 @@ class allotment {
     int dealt = 0;  ///< what `left` began with; below 0 if the limit fell under the leases
     int left = 0;
     int spare = 0;  ///< so many more may come from elsewhere: `left` may fall so far below 0
-    int free = 0;   ///< workers that are not in arenas, or can be made, and that nobody has been given yet
   };
   [[nodiscard]] static int spare_places(const domain_supply& supply) noexcept;
   [[nodiscard]] bool is_homeless(std::span<const unsigned> cpus) const noexcept;

@@ -138,7 +138,7 @@ void resource_manager::allot() noexcept {
   for (const domain_index d : all_domains()) {
     const domain_state& here = state_of(d);
     supplies_[to_index(d)] = {here.planned, static_cast<int>(leases_.leased()[to_index(d)]), here.usable.cpus,
-                              d == first_domain_, here.made - here.idle.load(sync::relaxed)};
+                              d == first_domain_};
   }
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
   unsigned crowded = level_count;

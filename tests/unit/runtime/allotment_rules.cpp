@@ -231,22 +231,6 @@ TEST(allotment_rules, workers_that_are_there_decide_among_equals) {
   EXPECT_EQ(all[0][0].share, (counts{0, 1}));
 }
 
-/// Four arenas, each with one task that waits for the others', and four workers: three are where they are for good.
-TEST(allotment_rules, a_newcomer_leaves_the_places_of_busy_workers_to_them) {
-  auto supply = domains({2, 1, 1});
-  supply[0].busy = 2;
-  supply[1].busy = 1;
-  const auto busy_in = [](counts present) {
-    return asker{.cpus = {2, 2, 2}, .present = std::move(present), .workers_max = 7, .has_more = false};
-  };
-  levels all{{wants(1, {2, 2, 2}), busy_in({1, 0, 0}), busy_in({1, 0, 0}), busy_in({0, 1, 0})}};
-  deal(supply, 4, all);
-  EXPECT_EQ(all[0][0].share, (counts{0, 0, 1}));
-  EXPECT_EQ(all[0][1].share, (counts{1, 0, 0}));
-  EXPECT_EQ(all[0][2].share, (counts{1, 0, 0}));
-  EXPECT_EQ(all[0][3].share, (counts{0, 1, 0}));
-}
-
 TEST(allotment_rules, leased_workers_are_nobodys) {
   auto supply = domains({3, 3});
   supply[1].leased = 3;
