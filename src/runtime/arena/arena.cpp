@@ -340,7 +340,7 @@ void arena::call_one(const work_call& call, reach who) noexcept {
     if (!searchers_.nobody_for(call.kind, home)) {
       return;  // the new allotment has called a worker of that domain already (A8): one is enough
     }
-  } else if (account_.workers.load(sync::relaxed) >= account_.allotted.load(sync::relaxed) && !sleepers_.any()) {
+  } else if (!has_unfilled_share() && !sleepers_.any()) {
     const bool trimmed = account_.trimmed.load(sync::relaxed);
     const bool idle = supplier_.available() > 0;
     // Workers sleep, and this arena may not have them: another may hold an allotment that it no longer needs. Or this
@@ -354,7 +354,7 @@ void arena::call_one(const work_call& call, reach who) noexcept {
 }
 
 void arena::call_allotted(const work_call& call, reach who) noexcept {
-  if (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
+  if (has_unfilled_share() && worker_could_enter() &&
       supplier_.send_worker(*this, call.home, who == reach::home ? 1 : domain_count(), turned_away::waits)) {
     return;
   }
@@ -379,15 +379,15 @@ void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
 }
 
 bool arena::call_another(domain_index home) noexcept {
-  return !thieves_stay() && account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) &&
-         has_free_worker_slot() && supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up);
+  return !thieves_stay() && has_unfilled_share() && has_free_worker_slot() &&
+         supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up);
 }
 
 void arena::call_workers_for_phase() noexcept {
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
-  while (account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed) && worker_could_enter() &&
+  while (has_unfilled_share() && worker_could_enter() &&
          supplier_.send_worker(*this, domain_index{0}, domain_count(), turned_away::waits)) {
   }
 }
@@ -398,7 +398,7 @@ bool arena::worker_should_leave(const thread_state& t) const noexcept {
 }
 
 void arena::found_nothing_left() noexcept {
-  if (supplier_.unmet() && account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed)) {
+  if (supplier_.unmet() && has_unfilled_share()) {
     supplier_.demand_changed();  // others can use what is left of this arena's share
   }
 }

@@ -222,7 +222,9 @@ class arena final : public work_places, private search_caller {
   void call_workers_for_phase() noexcept;
   [[nodiscard]] bool has_free_worker_slot() const noexcept;
   [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
+  /// The part of it that somebody relies on.
   void call_one(const work_call& call, reach who) noexcept;
+  /// [S19] One more, on whom nobody relies. False if none can come.
   bool call_another(domain_index home) noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
   void call_allotted(const work_call& call, reach who) noexcept;
@@ -246,8 +248,8 @@ class arena final : public work_places, private search_caller {
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
-  sync::atomic<bool> wakes_two_{
-      false};  ///< who calls while the arena is at rest: the last one called had tasks for more
+  /// [S19] Who calls while no worker is here calls two: the last one that was called found tasks for more.
+  sync::atomic<bool> wakes_two_{false};
   static constexpr unsigned starved_calls_per_look = 256;
 
   searchers searchers_;

@@ -69,7 +69,7 @@ thread_state& take_record(memory::object_pool& memory) {
   }
   void* const room = memory.allocate_for_good(sizeof(thread_state));
   context_list& contexts = make_context_list(memory);
-  auto* const t = new (room) thread_state;
+  auto* const t = new (room) thread_state();
   t->contexts = &contexts;
   t->next_record = newest_record.load(sync::relaxed);
   // release: a reader of the list sees a whole record.

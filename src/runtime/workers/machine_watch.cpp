@@ -210,12 +210,13 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
 /// without the lock: others bind themselves at the same time, or make threads.
 void resource_manager::bind_worker(worker& w) noexcept {
   static sync::atomic<bool> said{false};
+  platform::cpu_set seen_before;
   try {
     platform::cpu_set binding;
     {
       const holder hold(*this);
       w.bound_to = w.domain;
-      w.seen = {};  // until it is bound, nobody else binds it
+      seen_before = std::exchange(w.seen, {});  // until it is bound, nobody else binds it
       binding = state_of(w.domain).usable.binding;
     }
     while (!binding.empty()) {                // else the domain has gone, and this worker with it soon
@@ -242,7 +243,8 @@ void resource_manager::bind_worker(worker& w) noexcept {
       return;
     }
   } catch (const std::bad_alloc&) {
-    // It runs where it ran before; the next look may bind it.
+    const holder hold(*this);  // it runs where it ran before; one that was bound then is bound by the next look
+    w.seen = std::move(seen_before);
   }
 }
 

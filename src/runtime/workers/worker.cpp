@@ -74,7 +74,8 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
   return took_last_place && send_idle_one(a, nearest) < domains;
 }
 
-/// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain.
+/// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain. That can be
+/// another one than those looked at: where workers stay in a domain beyond its share, others' shares are unfilled.
 /// The domain's place among the nearest, or the number of domains: nobody was sent.
 unsigned resource_manager::send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept {
   for (bool reserved = true; reserved && idle_.load(sync::seq_cst) > 0;) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace homing::platform {
 namespace {
 
@@ -24,6 +26,31 @@ TEST(id_set, members_at_word_borders_and_far_out) {
   s.remove(cpu_id{7});
   EXPECT_EQ(s.list(), "0,63-64");
   EXPECT_EQ(s.ids(), (std::vector{cpu_id{0}, cpu_id{63}, cpu_id{64}}));
+}
+
+/// 256 ids are kept in place, more elsewhere.
+TEST(id_set, grows_and_shrinks_over_the_border) {
+  const cpu_set few{cpu_id{1}, cpu_id{255}};
+  cpu_set s = few;
+  s.add(cpu_id{256});
+  s.add(cpu_id{700});
+  EXPECT_EQ(s.list(), "1,255-256,700");
+  EXPECT_NE(s, few);
+  const cpu_set more = s;
+  cpu_set moved = std::move(s);
+  EXPECT_EQ(moved, more);
+  moved.remove(cpu_id{700});
+  moved.remove(cpu_id{256});
+  EXPECT_EQ(moved, few);
+  EXPECT_EQ(moved.words().size(), 4U);
+  EXPECT_EQ(more & few, few);
+  EXPECT_EQ(few | more, more);
+  EXPECT_EQ(cpu_set::from_words(more.words()), more);
+  moved.remove(cpu_id{255});
+  moved.remove(cpu_id{1});
+  EXPECT_TRUE(moved.empty());
+  moved.add(cpu_id{255});
+  EXPECT_EQ(moved.list(), "255") << "words that come back are empty";
 }
 
 TEST(id_set, ids_that_no_kernel_gives_are_ignored) {

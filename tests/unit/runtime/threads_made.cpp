@@ -1,7 +1,6 @@
 // [A25] Worker threads are made several at a time, and who finds every place taken by one that is being made does not
 // give up before it is known whether it comes to be. The test's own pthread_create() stands before the C library's, and
 // holds the library's calls up.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -14,6 +13,7 @@
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
+#include "unit/common/made_threads.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
@@ -29,37 +29,26 @@ constinit sync::atomic<int> wait_for{0};  ///< calls that are inside at once bef
 constinit sync::atomic<bool> held{false};
 constinit sync::atomic<int> refusals_left{0};
 
-int make(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) noexcept {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  return real(thread, attributes, start, argument);
-}
-
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*start)(void*), void* argument) noexcept {
-  if (attributes == nullptr) return make(thread, attributes, start, argument);  // std::thread's
+  using homing::testing::real_pthread_create;
+  if (!homing::testing::is_for_a_worker(attributes)) return real_pthread_create(thread, attributes, start, argument);
   inside.fetch_add(1, sync::seq_cst);
   while (held.load(sync::seq_cst) || inside.load(sync::seq_cst) < wait_for.load(sync::seq_cst)) sched_yield();
   wait_for.store(0, sync::seq_cst);
   return refusals_left.load(sync::relaxed) > 0 && refusals_left.fetch_sub(1, sync::relaxed) > 0
              ? EAGAIN
-             : make(thread, attributes, start, argument);
+             : real_pthread_create(thread, attributes, start, argument);
 }
 
 namespace {
 
 const homing::testing::environment four_by_two = on_machine("node:4 core:2 pu:1");
 
-/// A task for a worker: its thread does not take part.
-void wait_for_a_worker() {
-  tbb::task_arena arena(2);
-  sync::atomic<bool> ran{false};
-  arena.enqueue([&] { ran.store(true, sync::release); });
-  await("an enqueued task", [&] { return ran.load(sync::acquire); });
-}
+void wait_for_a_worker() { homing::testing::have_a_worker_come(2); }
 
 /// Neither call of pthread_create() returns before both are there.
 TEST(threads_made, two_at_a_time) {

@@ -1,6 +1,5 @@
 // The system refuses to make threads, once, for a while, or for ever: whoever needs workers asks again, and what was
 // enqueued is run. The test's own pthread_create() stands before the C library's and refuses the library's workers.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
@@ -17,6 +16,7 @@
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
+#include "unit/common/made_threads.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
@@ -44,10 +44,9 @@ bool is_refused() noexcept {
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*start)(void*), void* argument) noexcept {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  // std::thread asks without attributes.
-  return attributes != nullptr && is_refused() ? EAGAIN : real(thread, attributes, start, argument);
+  return homing::testing::is_for_a_worker(attributes) && is_refused()
+             ? EAGAIN
+             : homing::testing::real_pthread_create(thread, attributes, start, argument);
 }
 
 namespace {
@@ -94,10 +93,7 @@ TEST(threads_refused, all_workers_come_in_the_end) {
 TEST(threads_refused, an_enqueued_task_gets_a_thread_without_any_further_call) {
   in_own_process(four_by_two, [] {
     refusals_left.store(3, sync::relaxed);
-    tbb::task_arena arena(1);
-    sync::atomic<bool> ran{false};
-    arena.enqueue([&] { ran.store(true, sync::release); });
-    await("an enqueued task", [&] { return ran.load(sync::acquire); });
+    homing::testing::have_a_worker_come(1);
   });
 }
 
