@@ -34,7 +34,7 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
     if (worker* w = pop_idle(domain)) {
       return {w, true, false};
     }
-    const std::uint32_t ended = makings_ended_.load(sync::acquire);
+    const std::uint32_t ended = makings_ended_.load(sync::relaxed);
     worker* reserved = nullptr;
     {
       holder hold(*this);
@@ -147,7 +147,7 @@ bool resource_manager::make_thread(worker& w) noexcept {
       note_refusal(error);
     }
     note_first_making();
-    makings_ended_.fetch_add(1, sync::release);
+    makings_ended_.fetch_add(1, sync::relaxed);
     const bool watched = makings_watched_.load(sync::relaxed) != 0;
     hold.unlock();
     if (watched) {
@@ -160,7 +160,7 @@ bool resource_manager::make_thread(worker& w) noexcept {
 /// [A25] For who stops them, when nobody reserves a place any more; and for an enqueue while there is no worker yet.
 void resource_manager::wait_for_makings() noexcept {
   for (;;) {
-    const std::uint32_t ended = makings_ended_.load(sync::acquire);
+    const std::uint32_t ended = makings_ended_.load(sync::relaxed);
     {
       const holder hold(*this);
       if (makings_ == 0) {
@@ -172,7 +172,8 @@ void resource_manager::wait_for_makings() noexcept {
   }
 }
 
-/// Until one more has ended. The caller has counted itself under the lock: relaxed, all of it.
+/// Until one more has ended than `ended`, which the caller read before it took the lock and looked. It has counted
+/// itself under that. relaxed, all of it: both counts change under the lock. What ended after that look was not read.
 void resource_manager::watch_makings(std::uint32_t ended) noexcept {
   sync::futex_wait(makings_ended_, ended);
   makings_watched_.fetch_sub(1, sync::relaxed);
