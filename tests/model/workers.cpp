@@ -14,6 +14,7 @@
 #include "runtime/workers/leasing.cpp"
 #include "runtime/workers/making.cpp"
 #include "runtime/workers/resource_manager.cpp"
+#include "runtime/workers/standing_in.cpp"
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
 
@@ -47,6 +48,10 @@ struct house {
   sync::atomic<int> done{0};  ///< tasks that were run
   sync::atomic<std::size_t> parallelism{2};
   std::chrono::nanoseconds awake{0};
+  // A task of this arena ends when one of another arena has been run.
+  const arena* held = nullptr;
+  sync::parker has_begun;
+  sync::parker may_end;
 };
 
 house* here = nullptr;
@@ -82,6 +87,12 @@ namespace {
 bool run_one(arena& a) {
   if (!a.spawned.take() && !a.unaddressed.take()) {
     return false;
+  }
+  if (&a == here->held) {
+    here->has_begun.unpark();
+    here->may_end.park();
+  } else if (here->held != nullptr) {
+    here->may_end.unpark();
   }
   here->done.fetch_add(1, sync::relaxed);
   return true;
@@ -172,11 +183,12 @@ struct world {
     work_places::ended = 0;
     manager = new resource_manager;
   }
-  arena& make(int concurrency, unsigned priority_level = 1) {
+  arena& make(int concurrency, unsigned priority_level = 1, std::optional<domain_index> only_domain = {}) {
     ++arenas;
     arena_request request;
     request.max_concurrency = concurrency;
     request.priority_level = priority_level;
+    request.only_domain = only_domain;
     return arena::make(*manager, request);
   }
   void require_done(int tasks) {
@@ -212,7 +224,8 @@ struct each_alone {
   scenario turns;
   scenario stale;
 
-  each_alone(const char* name, void (*body)()) : turns(name, bounds(1, 0, false), body), stale(name, bounds(0, 2), body) {}
+  each_alone(const char* name, void (*body)())
+      : turns(name, bounds(1, 0, false), body), stale(name, bounds(0, 2), body) {}
 };
 
 // ---- [A3], [A4], [A5], [A14]: one arena
@@ -230,12 +243,12 @@ const scenario twice("workers: a second task while the worker leaves", bounds(2,
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] {
-                          visit v(a);
-                          v.push();
-                          v.push();
-                          v.leave();
-                          a.drop_reference();
-                        }});
+                           visit v(a);
+                           v.push();
+                           v.push();
+                           v.leave();
+                           a.drop_reference();
+                         }});
   w.require_done(2);
   w.require_ended();
 });
@@ -244,9 +257,9 @@ const scenario enqueued("workers: a task is enqueued, and its maker goes", bound
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] {
-                          a.enqueue(any_task(), work_places::no_home);
-                          a.drop_reference();
-                        }});
+                           a.enqueue(any_task(), work_places::no_home);
+                           a.drop_reference();
+                         }});
   w.require_done(1);
   w.require_ended();
 });
@@ -283,9 +296,9 @@ const each_alone one_after_another("workers: two arenas, one after the other", [
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] {
-                          push_and_go(a);
-                          push_and_go(w.make(2));
-                        }});
+                           push_and_go(a);
+                           push_and_go(w.make(2));
+                         }});
   w.require_done(2);
   w.require_ended();
 });
@@ -296,9 +309,9 @@ const each_alone awake("workers: a worker waits awake between two arenas", [] {
   w.at_home.awake = std::chrono::nanoseconds(1);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] {
-                          push_and_go(a);
-                          push_and_go(w.make(2));
-                        }});
+                           push_and_go(a);
+                           push_and_go(w.make(2));
+                         }});
   w.require_done(2);
   w.require_ended();
 });
@@ -309,10 +322,10 @@ const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), 
   world w(1);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] { push_and_go(a); },
-                        [&] {
-                          w.at_home.parallelism.store(2, sync::relaxed);
-                          w.manager->obey_limit();
-                        }});
+                         [&] {
+                           w.at_home.parallelism.store(2, sync::relaxed);
+                           w.manager->obey_limit();
+                         }});
   w.require_done(1);
   w.require_ended();
 });
@@ -321,14 +334,14 @@ const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
-                        [&] {
-                          a.enqueue(any_task(), work_places::no_home);
-                          a.drop_reference();
-                        },
-                        [&] {
-                          w.at_home.parallelism.store(1, sync::relaxed);
-                          w.manager->obey_limit();
-                        }});
+                         [&] {
+                           a.enqueue(any_task(), work_places::no_home);
+                           a.drop_reference();
+                         },
+                         [&] {
+                           w.at_home.parallelism.store(1, sync::relaxed);
+                           w.manager->obey_limit();
+                         }});
   w.require_done(1);
   w.require_ended();
 });
@@ -337,15 +350,15 @@ const each_alone leased("workers: all are leased beside an enqueue", [] {
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
-                        [&] {
-                          a.enqueue(any_task(), work_places::no_home);
-                          a.drop_reference();
-                        },
-                        [&] {
-                          const auto [number, workers] =
-                              w.manager->take_lease({.workers_max = 1, .domains = {true}}, {});
-                          require(workers[0] <= 1, "no more than there are");
-                        }});
+                         [&] {
+                           a.enqueue(any_task(), work_places::no_home);
+                           a.drop_reference();
+                         },
+                         [&] {
+                           const auto [number, workers] =
+                               w.manager->take_lease({.workers_max = 1, .domains = {true}}, {});
+                           require(workers[0] <= 1, "no more than there are");
+                         }});
   w.require_done(1);
   w.require_ended();
 });
@@ -374,14 +387,14 @@ const each_alone finalized("workers: somebody waits until no arena is left", [] 
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
-                        [&] {
-                          a.enqueue(any_task(), work_places::no_home);
-                          a.drop_reference();
-                        },
-                        [&] {
-                          require(w.manager->wait_until_unused(), "no user refers to it");
-                          w.require_ended();
-                        }});
+                         [&] {
+                           a.enqueue(any_task(), work_places::no_home);
+                           a.drop_reference();
+                         },
+                         [&] {
+                           require(w.manager->wait_until_unused(), "no user refers to it");
+                           w.require_ended();
+                         }});
   w.require_done(1);
 });
 
@@ -405,12 +418,12 @@ const each_alone two_workers("workers: two tasks, two workers of one domain", []
   world w(3);
   arena& a = w.make(3);
   threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
-                          visit v(a);
-                          v.push();
-                          v.push();
-                          v.leave();
-                          a.drop_reference();
-                        }});
+                           visit v(a);
+                           v.push();
+                           v.push();
+                           v.leave();
+                           a.drop_reference();
+                         }});
   w.require_done(2);
   w.require_ended();
 });
@@ -419,14 +432,37 @@ const each_alone two_domains_two_workers("workers: two tasks, a worker in each o
   world w(3, 2);
   arena& a = w.make(3);
   threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
-                          visit v(a);
-                          v.push();
-                          v.push();
-                          v.leave();
-                          a.drop_reference();
-                        }});
+                           visit v(a);
+                           v.push();
+                           v.push();
+                           v.leave();
+                           a.drop_reference();
+                         }});
   w.require_done(2);
   w.require_ended();
 });
+
+// ---- [A26]
+
+/// The only worker of domain 1 stays in an arena while its share has gone to one of a higher priority.
+void stand_in(bool other_rests) {
+  world w(3, 2);
+  arena& b = w.make(2, 1, domain_index{1});
+  arena& a = w.make(2, 0, domain_index{1});
+  w.at_home.held = &b;
+  threads_until_settled({rest_until_called_0, rest_until_called_1, [&, other_rests] {
+                           if (other_rests) {
+                             push_and_go(w.make(2, 1, domain_index{0}));
+                           }
+                           push_and_go(b);
+                           w.at_home.has_begun.park();
+                           push_and_go(a);
+                         }});
+  w.require_done(other_rests ? 3 : 2);
+  w.require_ended();
+}
+
+const each_alone stand_in_made("workers: one that has yet to be made stands in", [] { stand_in(false); });
+const each_alone stand_in_called("workers: one that rests, or is about to, stands in", [] { stand_in(true); });
 
 }  // namespace

@@ -73,6 +73,8 @@ struct worker_account : sync::list_hook<worker_account> {
   /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. acquire: all that
   /// others did there. [A4]
   [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::acquire) == 1; }
+  /// A hint: it is about to be retired, and try_reference() refuses. [A5]
+  [[nodiscard]] bool is_without_reference() const noexcept { return references.load(sync::relaxed) == 0; }
   /// One more, for who has found the arena through the manager; false if it is about to be retired.
   [[nodiscard]] bool try_reference() noexcept {
     int now = references.load(sync::relaxed);

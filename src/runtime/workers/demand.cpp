@@ -22,7 +22,7 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   // then looks whether arenas are listed that were not served.
   const bool was_listed = list_newcomer(a);
   sync::full_fence();
-  if (was_listed && a.worker_could_enter() && send_worker(a, home, 1, turned_away::waits)) {
+  if (was_listed && a.worker_could_enter() && send_one_of_share(a, home, 1, turned_away::waits) == sent::one) {
     return true;
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
@@ -158,14 +158,14 @@ void resource_manager::allot() noexcept {
   unmet_.store(allotment_.is_unmet(), sync::relaxed);
   for (arena* a : served_before_) {
     if (a->account().served_in != allotment_number_) {
-      take_share(*a);
+      void_share(*a);
     }
   }
   served_before_.clear();  // one of them may be deleted before the next allotment
   look_again_at_trimmed();
 }
 
-void resource_manager::take_share(arena& a) noexcept {
+void resource_manager::void_share(arena& a) noexcept {
   a.account().allotted.store(0, sync::relaxed);
   for (const domain_index d : all_domains()) {
     a.domain(d).allotted.store(0, sync::relaxed);

@@ -299,9 +299,13 @@ void resource_manager::retire(arena& a) {
   a.drop_reference();
 }
 
+// [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
+bool resource_manager::is_share_void(const arena& a) noexcept {
+  return a.account().mandatory_share.load(sync::relaxed) && !a.account().mandatory.load(sync::relaxed);
+}
+
 bool resource_manager::reserve(arena& a, domain_index d) noexcept {
-  if (a.account().mandatory_share.load(sync::relaxed) && !a.account().mandatory.load(sync::relaxed)) {
-    // [A14] relaxed, both: who reads too old a flag is as early as the allotment that changes it, which then calls.
+  if (is_share_void(a)) {
     return false;
   }
   const auto raise = [](sync::atomic<int>& count, const sync::atomic<int>& limit) {

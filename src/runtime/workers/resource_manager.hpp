@@ -44,6 +44,7 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   sync::parker parker;
   arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
   sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
+  bool stands_by = false;            ///< written as `assigned`: it has been called to stand in where that must be [A26]
   std::size_t stack_bytes = 0;       ///< with which its thread is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
@@ -151,14 +152,17 @@ class resource_manager final : public worker_supplier {
   void worker_main(worker& w);
   thread_state* register_worker(worker& w) noexcept;
   /// `awake`: how long it waits before it sleeps.
-  arena* next_assignment(worker& w, std::chrono::nanoseconds awake);
-  [[nodiscard]] bool finds_nothing(worker& w, domain_index domain, arena*& chosen) noexcept;
+  arena* next_assignment(worker& w, std::chrono::nanoseconds awake) noexcept;
+  arena* await_assignment(worker& w, std::chrono::nanoseconds awake, bool& stands_by) noexcept;
+  [[nodiscard]] bool finds_nothing(worker& w, domain_index domain, arena*& chosen, bool& stands_by) noexcept;
   [[nodiscard]] static bool is_called_within(std::chrono::nanoseconds time, worker& w) noexcept;
   void announce_idle(worker& w) noexcept;
   /// False if a waker had taken it off the list.
   [[nodiscard]] bool take_back_idle(worker& w, domain_index domain) noexcept;
   [[nodiscard]] arena* choose_assignment(worker& w, arena* found, domain_index domain) noexcept;
-  arena* find_work(domain_index domain) noexcept;
+  arena* find_work(domain_index domain, bool& stands_by) noexcept;
+  [[nodiscard]] bool take_share(arena& a, domain_index domain) noexcept;
+  [[nodiscard]] static bool is_share_void(const arena& a) noexcept;
   bool reserve(arena& a, domain_index domain) noexcept;
   void unreserve(arena& a, domain_index domain) noexcept;
   void give_back(arena& a, domain_index domain) noexcept;
@@ -170,7 +174,17 @@ class resource_manager final : public worker_supplier {
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
   void send(worker& w, arena& a, domain_index domain, bool slept) noexcept;
+  enum class sent : unsigned char { one, none_has_place, none_there };
+  [[nodiscard]] sent send_one_of_share(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept;
   [[nodiscard]] unsigned send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept;
+  // standing_in.cpp [A26]
+  [[nodiscard]] std::optional<domain_index> unfilled_domain(arena& a, domain_index near) noexcept;
+  void call_stand_in(domain_index near) noexcept;
+  [[nodiscard]] worker* fetch_stand_in(domain_index near) noexcept;
+  [[nodiscard]] bool begin_stand_by() noexcept;
+  void end_stand_by() noexcept;
+  void hand_on_stand_by(domain_index near) noexcept;
+  [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
   // making.cpp; all but the first two and the last under the lock. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;
@@ -239,7 +253,7 @@ class resource_manager final : public worker_supplier {
   crowd serve_level(arena_list& level) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
   void settle(const allotment::portion& p) noexcept;
-  void take_share(arena& a) noexcept;
+  void void_share(arena& a) noexcept;
   void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
   [[nodiscard]] arena_list take_to_call() noexcept;
@@ -262,9 +276,10 @@ class resource_manager final : public worker_supplier {
   sync::atomic<unsigned> makings_watched_{0};     ///< how many do
   sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be
   sync::atomic<bool> stopping_{false};
-  sync::atomic<unsigned> refusals_{0};                 ///< in a row; written under lock_
-  sync::atomic<std::int64_t> ask_again_ns_{0};         ///< when to ask for a thread again; written under lock_
-  sync::atomic<unsigned> refusal_looks_{0};            ///< of pushers: one in many reads the clock
+  sync::atomic<bool> has_stand_by_{false};      ///< a worker looks before long whether an arena needs a stand-in [A26]
+  sync::atomic<unsigned> refusals_{0};          ///< in a row; written under lock_
+  sync::atomic<std::int64_t> ask_again_ns_{0};  ///< when to ask for a thread again; written under lock_
+  sync::atomic<unsigned> refusal_looks_{0};     ///< of pushers: one in many reads the clock
   sync::atomic<unsigned> crowded_level_{level_count};  ///< from this priority down, one arena more would get no worker
 
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};

@@ -50,8 +50,18 @@ void resource_manager::send(worker& w, arena& a, domain_index domain, bool slept
 }
 
 bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept {
+  const sent how = send_one_of_share(a, home, domains, patience);
+  if (how == sent::none_there && patience == turned_away::waits) {
+    call_stand_in(home);  // [A26]
+  }
+  return how == sent::one;
+}
+
+resource_manager::sent resource_manager::send_one_of_share(arena& a, domain_index home, unsigned domains,
+                                                           turned_away patience) noexcept {
   const auto nearest = machine_.nearest_first(home);
   bool took_last_place = false;
+  sent how = sent::none_has_place;
   for (unsigned i = 0; i != domains; ++i) {
     const domain_index d = nearest[i];
     if (!reserve(a, d)) {
@@ -61,9 +71,10 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
     const fetched f = fetch_worker(d, patience);
     if (f.who != nullptr) {
       send(*f.who, a, d, f.slept);
-      return true;
+      return sent::one;
     }
     unreserve(a, d);
+    how = sent::none_there;
     // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
     // before this look at the idle; partner: its announcement, then its look at the counts.
     sync::full_fence();
@@ -71,7 +82,7 @@ bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains
       --i;
     }
   }
-  return took_last_place && send_idle_one(a, nearest) < domains;
+  return took_last_place && send_idle_one(a, nearest) < domains ? sent::one : how;
 }
 
 /// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain. That can be
@@ -159,9 +170,21 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
   }
 }
 
-arena* resource_manager::find_work(domain_index domain) noexcept {
+/// Under the lock: whether the caller may go there, with the place reserved and the search mark made.
+bool resource_manager::take_share(arena& a, domain_index domain) noexcept {
+  const arena_domain& here = a.domain(domain);
+  if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed) || !a.has_work(no_isolation, domain) ||
+      !a.worker_could_enter() || !reserve(a, domain)) {
+    return false;
+  }
+  a.search().transfer_to(domain, {});
+  return true;
+}
+
+arena* resource_manager::find_work(domain_index domain, bool& stands_by) noexcept {
   arena* found = nullptr;
   arena_list grown;
+  bool needs_another = false;
   {
     const holder hold(*this);
     if (is_out_of_date()) {
@@ -170,22 +193,16 @@ arena* resource_manager::find_work(domain_index domain) noexcept {
     // By priority, as the allotment went through them. One that refuses, since another worker has just taken its last
     // place or its share is void [A14], must not hide the next one: this may be the look that S1's pusher relies on.
     for (arena* a : served_) {
-      if (a->account().workers.load(sync::relaxed) >= a->account().allotted.load(sync::relaxed)) {
-        continue;
-      }
-      const arena_domain& here = a->domain(domain);
-      if (here.active.load(sync::relaxed) >= here.allotted.load(sync::relaxed)) {
-        if (available() > 0 && a->has_work(no_isolation, arena::anybody) && a->worker_could_enter()) {
-          call_later(*a);  // [A10] it waits for a worker of another domain
-        }
-      } else if (found == nullptr && a->has_work(no_isolation, domain) && a->worker_could_enter() &&
-                 reserve(*a, domain)) {
-        a->search().transfer_to(domain, {});
+      if (found == nullptr && a->has_unfilled_share() && take_share(*a, domain)) {
         found = a;
+      } else if (available() > 0 && unfilled_domain(*a, domain).value_or(domain) != domain) {
+        call_later(*a);  // [A10] it waits for a worker of another domain
+        needs_another = true;
       }
     }
     grown = take_to_call();
   }
+  stands_by = stands_by || (needs_another && begin_stand_by());  // before the calls: they call no stand-in then [A26]
   call_for(grown);
   return found;
 }
@@ -234,8 +251,8 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index
 
 /// [S1] The last look of a worker that has announced itself. True if there is nothing for it; else it is on no list,
 /// and has an arena or must ask anew.
-bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen) noexcept {
-  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain);
+bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen, bool& stands_by) noexcept {
+  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain, stands_by);
   if (found == nullptr && !stopping_.load(sync::seq_cst)) {
     return true;
   }
@@ -255,8 +272,18 @@ bool resource_manager::is_called_within(std::chrono::nanoseconds time, worker& w
   return true;
 }
 
-arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awake) {
+arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awake) noexcept {
+  bool stands_by = false;
+  arena* const next = await_assignment(w, awake, stands_by);
+  if (std::exchange(w.stands_by, false) || stands_by) {
+    hand_on_stand_by(w.domain);  // [A26]
+  }
+  return next;
+}
+
+arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds awake, bool& stands_by) noexcept {
   for (bool has_rested = false;; awake = std::chrono::nanoseconds{0}, has_rested = true) {
+    stands_by = std::exchange(w.stands_by, false) || stands_by;
     if (w.assigned != nullptr) {
       if (has_rested) {
         w.assigned->call_others(w.domain, 2);  // [S19] one task wakes one worker
@@ -268,7 +295,7 @@ arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awa
     }
     look_at_machine(look_of_workers_ns);
     const domain_index here = w.domain;  // while it is on the list its waker may move it [A17]
-    if (arena* a = find_work(here)) {
+    if (arena* a = find_work(here, stands_by)) {
       return a;
     }
     announce_idle(w);
@@ -277,15 +304,22 @@ arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awa
     bool rests = true;
     if (awake.count() > 0) {
       sync::full_fence();  // [S18] a newcomer has passed one [A9]; a pusher's light one meets the heavy one below
-      rests = finds_nothing(w, here, chosen) && !is_called_within(awake, w);
+      rests = finds_nothing(w, here, chosen, stands_by) && !is_called_within(awake, w);
     }
     if (rests) {
       ask_all_lanes();
+      if (std::exchange(stands_by, false)) {
+        end_stand_by();  // [A26] before its last look
+      }
       sync::heavy_fence();
-      rests = finds_nothing(w, here, chosen);
+      rests = finds_nothing(w, here, chosen, stands_by);
     }
-    // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
-    while (rests && !park(w.parker)) {
+    if (rests && stands_by) {
+      chosen = stand_in_unless_called(w, here);
+    } else if (rests) {
+      // [S5] [A15] This worker may be the one that was refused another, of a domain that it can't stand in for.
+      while (!park(w.parker)) {
+      }
     }
     if (chosen != nullptr) {
       return chosen;
