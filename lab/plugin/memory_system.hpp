@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "pacer.hpp"
 #include "private_cache.hpp"
 #include "shared_cache.hpp"
+#include "stable_vector.hpp"
 
 namespace homing::lab::model {
 
@@ -92,11 +92,11 @@ class memory_system {
   std::vector<std::uint64_t> cores_of_shared_;
   std::vector<ticks> shared_latency_, written_latency_;
   std::vector<std::vector<ticks>> dram_latency_, cache_latency_;
-  std::deque<private_cache> private_;
-  std::deque<shared_cache> shared_;
+  stable_vector<private_cache> private_;
+  stable_vector<shared_cache> shared_;
   std::vector<std::unique_ptr<capacity>> controllers_;  // by node; none without memory
   std::vector<std::unique_ptr<capacity>> pairs_;        // by node of the CPU and of the memory; where published
-  std::deque<capacity> links_;
+  stable_vector<capacity> links_;
   directory directory_;
   ticks private_latency_;
   pacer* clocks_ = nullptr;

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 
 #include "bell.hpp"
 #include "cpu.hpp"
 #include "precision.hpp"
+#include "stable_vector.hpp"
 #include "units.hpp"
 
 namespace homing::lab::model {
@@ -29,7 +29,7 @@ class pacer {
   /// `sleep` gives others the host's processor until the bell rings, and is done soon in any case; `wake` is how long
   /// an idle CPU takes to go on. `cpus` lives as long.
   using sleeper = void (*)(bell&, std::uint32_t rings);
-  pacer(std::deque<cpu_state>& cpus, precision p, ticks wake, sleeper sleep)
+  pacer(stable_vector<cpu_state>& cpus, precision p, ticks wake, sleeper sleep)
       : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), sleep_(sleep) {}
 
   /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
@@ -76,7 +76,7 @@ class pacer {
   void hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept;
   void let_go(cpu_state& cpu) noexcept;
 
-  std::deque<cpu_state>& cpus_;
+  stable_vector<cpu_state>& cpus_;
   ticks quantum_, look_, wake_;
   sleeper sleep_;
   std::atomic<ticks> floor_{0};

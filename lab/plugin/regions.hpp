@@ -8,7 +8,6 @@
 #include <homing/lab.h>
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "cpu.hpp"
 #include "pacer.hpp"
+#include "stable_vector.hpp"
 
 namespace homing::lab::model {
 
@@ -36,7 +36,7 @@ class regions {
  public:
   static constexpr std::size_t labels_max = 4096;
 
-  regions(const std::deque<cpu_state>& cpus, pacer& clocks) : cpus_(cpus), clocks_(clocks) {}
+  regions(const stable_vector<cpu_state>& cpus, pacer& clocks) : cpus_(cpus), clocks_(clocks) {}
 
   /// Returns false if there are too many labels to add this one.
   bool open(const std::string& label);
@@ -59,7 +59,7 @@ class regions {
   [[nodiscard]] moment now() const;
   static void add(region_total& total, const moment& from, const moment& to);
 
-  const std::deque<cpu_state>& cpus_;
+  const stable_vector<cpu_state>& cpus_;
   pacer& clocks_;
   mutable std::mutex lock_;
   std::map<std::string, region> regions_;

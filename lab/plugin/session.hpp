@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "pacer.hpp"
 #include "precision.hpp"
 #include "regions.hpp"
+#include "stable_vector.hpp"
 
 namespace homing::lab::model {
 
@@ -124,7 +124,7 @@ class session {
   ticks ticks_per_instruction_;
   memory_map map_;
   std::unique_ptr<memory_system> model_;
-  std::deque<cpu_state> cpus_;
+  stable_vector<cpu_state> cpus_;
   pacer clocks_;
   regions regions_;
   letters letters_;

@@ -1,12 +1,12 @@
 // Clocks that are kept together. Method: CPUs' clocks are moved by threads that do nothing else, at different speeds;
 // and by hand, where it is about who wakes at what time.
 #include "pacer.hpp"
+#include "stable_vector.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <thread>
 #include <vector>
 
@@ -16,8 +16,8 @@ using namespace homing::lab::model;
 
 constexpr ticks cycles(std::uint64_t c) { return c * ticks_per_cycle; }
 
-std::deque<cpu_state> made(unsigned count) {
-  std::deque<cpu_state> cpus;
+stable_vector<cpu_state> made(unsigned count) {
+  stable_vector<cpu_state> cpus;
   for (unsigned i = 0; i != count; ++i) cpus.emplace_back(i, 0, 0, 10, count_layout(1, 0));
   return cpus;
 }
@@ -38,7 +38,7 @@ void run(pacer& clocks, cpu_state& cpu, ticks step, ticks end) {
 }
 
 TEST(LabPacer, KeepsClocksOfDifferentSpeedsTogether) {
-  std::deque<cpu_state> cpus = made(6);
+  stable_vector<cpu_state> cpus = made(6);
   const precision exact{.quantum_cycles = 1000};
   pacer clocks(cpus, exact, 0, wait_for_ring);
   const ticks end = cycles(300000), step_max = cycles(10 + 40 * (cpus.size() - 1));
@@ -66,7 +66,7 @@ TEST(LabPacer, KeepsClocksOfDifferentSpeedsTogether) {
 }
 
 TEST(LabPacer, WhoWakesGoesOnWhereTheSlowestIs) {
-  std::deque<cpu_state> cpus = made(4);
+  stable_vector<cpu_state> cpus = made(4);
   pacer clocks(cpus, {}, cycles(100), wait_for_ring);
   cpus[0].running = true;
   cpus[0].advance_to(cycles(1000));
@@ -80,7 +80,7 @@ TEST(LabPacer, WhoWakesGoesOnWhereTheSlowestIs) {
 }
 
 TEST(LabPacer, WhereNobodyRunsTimeGoesOnFromTheFarthest) {
-  std::deque<cpu_state> cpus = made(2);
+  stable_vector<cpu_state> cpus = made(2);
   pacer clocks(cpus, {}, cycles(100), wait_for_ring);
   cpus[0].advance_to(cycles(5000));
   cpus[0].program = cycles(5000);
