@@ -43,14 +43,16 @@ class dispatch_run {
   task* run(task* first) {
     at_hand_ = first;
     for (;;) {
+      tbb::detail::r1::tbb_exception_ptr* thrown = nullptr;
       try {
         return run_until_satisfied();
       } catch (...) {
-        // The task has not finished: its context is cancelled now, and the loop calls its cancel() next.
-        context_access::capture_exception(*d_.ed.context);
-        fp_.forget();
-        bypassed_ = true;
+        thrown = context_access::take_current_exception();
       }
+      // The task has not finished: its context is cancelled now, and the loop calls its cancel() next.
+      context_access::keep_exception(*d_.ed.context, thrown);
+      fp_.forget();
+      bypassed_ = true;
     }
   }
 

@@ -30,11 +30,7 @@ class delegated_task final : public task {
       d.outermost = true;
       d.critical_allowed = true;
       d.enqueued_allowed = true;
-      try {
-        body_();
-      } catch (...) {
-        context_access::capture_exception(*task_access::context(*this));
-      }
+      context_access::run_into(*task_access::context(*this), body_);
     }
     done_.release();
     return nullptr;
@@ -95,11 +91,7 @@ void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
   if (number != no_slot) {
     const arena_visit visit(t, a, number);
     if (work.try_claim()) {
-      try {
-        body();
-      } catch (...) {
-        context_access::capture_exception(ctx);
-      }
+      context_access::run_into(ctx, body);
     }
     // The task is in the queue still, or on its way: whoever takes it finds it claimed and releases `done`.
     run_and_wait(t, nullptr, done, ctx);

@@ -219,14 +219,17 @@ void task_group_context_impl::propagate(context& source) noexcept {
   unlock_all_lists();
 }
 
-void task_group_context_impl::capture_exception(context& ctx) noexcept {
+tbb_exception_ptr* task_group_context_impl::take_current_exception() noexcept {
   if (homing::scheduler::terminate_on_exception()) {
     std::terminate();
   }
+  return to_word(std::current_exception());
+}
+
+void task_group_context_impl::keep_exception(context& ctx, tbb_exception_ptr* thrown) noexcept {
   // [C6] The first exception is kept, also after a cancellation.
-  tbb_exception_ptr* mine = to_word(std::current_exception());
-  if (!exception_word::keep_first(ctx.my_exception, mine)) {
-    static_cast<void>(from_word(mine));
+  if (!exception_word::keep_first(ctx.my_exception, thrown)) {
+    static_cast<void>(from_word(thrown));
   }
   static_cast<void>(cancel(ctx));
 }

@@ -4,7 +4,7 @@
 /// costs a locked operation then. A cancellation marks its own context; if that has children, it locks and walks all
 /// lists and marks whoever has it as an ancestor.
 ///
-/// Threads: bind, cancel, is_cancelled, capture_exception, rethrow from any thread; initialize, destroy not concurrent
+/// Threads: bind, cancel, is_cancelled, keep_exception, rethrow from any thread; initialize, destroy not concurrent
 ///          with other uses of the same context; reset by each of several waiters for one group.
 /// Protocol: docs/protocols/contexts.md, labels [C1] to [C10].
 #pragma once
@@ -90,8 +90,23 @@ struct task_group_context_impl {
     return true;
   }
 
-  /// Cancels the group and keeps the exception that is being handled, if the group carries none yet. Needs no memory.
-  static void capture_exception(context& ctx) noexcept;
+  /// In a handler: the exception that is being handled, for keep_exception() behind it. Needs no memory.
+  [[nodiscard]] static tbb_exception_ptr* take_current_exception() noexcept;
+  /// Cancels the group and keeps the exception, if the group carries none yet. Outside of its handler: a thrower's end of
+  /// that could free the exception under a waiter that handles it. [C6]
+  static void keep_exception(context& ctx, tbb_exception_ptr* thrown) noexcept;
+  /// What `body` throws goes into `ctx`.
+  template <typename Body>
+  static void run_into(context& ctx, Body&& body) {
+    tbb_exception_ptr* thrown = nullptr;
+    try {
+      body();
+      return;
+    } catch (...) {
+      thrown = take_current_exception();
+    }
+    keep_exception(ctx, thrown);
+  }
 
   /// Throws what the context carries, if anything: one of several waiters gets it.
   static void rethrow(context& ctx);

@@ -13,11 +13,7 @@ using homing::scheduler::context_access;
 using tbb::task_group_context;
 
 void throw_into(task_group_context& context, int value) {
-  try {
-    throw value;
-  } catch (...) {
-    context_access::capture_exception(context);
-  }
+  context_access::run_into(context, [value] { throw value; });
 }
 
 int caught_from(task_group_context& context) {
@@ -59,11 +55,7 @@ TEST(context, a_reset_by_its_only_user_drops_the_exception) {
 TEST(context, an_exception_that_nobody_takes_ends_with_its_context) {
   const auto exception = std::make_exception_ptr(std::string(1000, 'x'));  // a leak checker would find it
   task_group_context context;
-  try {
-    std::rethrow_exception(exception);
-  } catch (...) {
-    context_access::capture_exception(context);
-  }
+  context_access::run_into(context, [&] { std::rethrow_exception(exception); });
 }
 
 /// In a pool that nobody else uses.
