@@ -111,8 +111,8 @@ class locality_queues {
     void put(T item) {
       const std::lock_guard hold(lock_);
       entries_.push_back(std::move(item));
-      // [L1] release: whoever sees the count sees all that was done before the entry.
-      count_.store(entries_.size(), std::memory_order_release);
+      // [L1] relaxed: who reads a count that is not 0 takes the lock, which tells the same.
+      count_.store(entries_.size(), std::memory_order_relaxed);
     }
     std::optional<T> take() noexcept {
       // [L2] acquire: who reads 0 knows of the takings that made it 0. Spares empty queues the lock.

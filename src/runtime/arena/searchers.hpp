@@ -60,8 +60,9 @@ class searchers {
   /// The pusher's side of S2 and S3: next to nothing, unless searchers stop so often that their side costs more.
   void pushers_fence() noexcept {
     sync::light_fence();
-    // acquire: a pusher that finds it light has seen no searcher go that relies on full fences. [S9]
-    if (__builtin_expect(fence_duty_.load(sync::acquire) != fence_duty::searchers, false)) {
+    // relaxed: who takes the duty back looks behind a heavy fence, before which this push is seen, and behind which the
+    // count says that it has gone. [S9]
+    if (__builtin_expect(fence_duty_.load(sync::relaxed) != fence_duty::searchers, false)) {
       sync::full_fence();
     }
   }
