@@ -15,8 +15,14 @@ thread_state& this_thread() { std::abort(); }
 void notify_waiters(std::uintptr_t address) noexcept { waiting_threads.notify(address); }
 std::size_t thread_stack_size() noexcept { return std::size_t{64} << 10U; }
 
+/// What the next coroutine to begin runs first.
+static void (*first_on_coroutine)(thread_state&) = nullptr;
+
 /// As in production, with a search that takes stacks only.
 task* dispatch_on_coroutine(dispatcher& d) {
+  if (auto* const run = std::exchange(first_on_coroutine, nullptr)) {
+    run(*d.thread);
+  }
   d.thread->in->search().enter(*d.thread, {});
   task* found = nullptr;
   while (coroutine_waiter::keep_going(*d.thread)) {
@@ -49,6 +55,7 @@ struct hall {
     new (&waiting_threads) wait_table;
     cache.forget();
     cached = 0;
+    first_on_coroutine = nullptr;
   }
 };
 
@@ -101,6 +108,46 @@ const scenario base_stack("suspend: a base stack, and a thread that resumes it",
            }});
   require(work_places::ended == 1, "the arena has ended");
 });
+
+/// [U1], [U3] A task on the coroutine suspends, too: its thread goes back to the base at once, if that has been recalled.
+const scenario both_stacks(
+    "suspend: a base stack, and its coroutine before it is recalled, or behind", bounds(2, 1), [] {
+      hall h;
+      on_base thread(h.a);
+      suspended s;
+      static suspend_point* second = nullptr;
+      second = nullptr;
+      first_on_coroutine = [](thread_state& t) {
+        suspend(
+            t, [](void*, tbb::detail::r1::suspend_point_type* p) { second = reinterpret_cast<suspend_point*>(p); },
+            nullptr);
+      };
+      threads({[&] {
+                 suspend(
+                     thread.stay.me,
+                     [](void* to, tbb::detail::r1::suspend_point_type* point) {
+                       static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(point), sync::release);
+                     },
+                     &s);
+                 require(s.word == 1, "what was done before the resume");
+                 second->resume();
+                 left_stack* const left = h.a.resumed.take();
+                 require(left != nullptr, "the coroutine's stack may go on");
+                 static_cast<void>(run_resume_task(thread.stay.me, left->continuation(), nullptr, {}));
+                 require(thread.stay.me.running == &thread.base, "it is through");
+                 thread.stay.leave();
+                 h.a.drop_reference();
+               },
+               [&] {
+                 suspend_point* point = nullptr;
+                 while ((point = s.point.load(sync::acquire)) == nullptr) {
+                   sync::cpu_relax();
+                 }
+                 s.word = 1;
+                 point->resume();
+               }});
+      require(work_places::ended == 1, "the arena has ended");
+    });
 
 const scenario from_callback("suspend: a resume from the callback", bounds(2, 1), [] {
   hall h;
@@ -169,10 +216,10 @@ const scenario wait_ends("suspend: a stack left in a wait, which ends", bounds(3
   left_in_wait l;
   on_base thread(l.h.a);
   threads_until_settled({[&] {
-                          l.leave(thread.stay.me);
-                          l.serve(thread.stay);
-                        },
-                        [&] { l.wait.release(); }});
+                           l.leave(thread.stay.me);
+                           l.serve(thread.stay);
+                         },
+                         [&] { l.wait.release(); }});
   require(l.over.load(sync::relaxed), "the stack went on");
 });
 
@@ -181,13 +228,13 @@ const scenario task_comes("suspend: a stack left in a wait, and a task for it", 
   on_base thread(l.h.a);
   visit pusher(l.h.a);
   threads_until_settled({[&] {
-                          l.leave(thread.stay.me);
-                          l.serve(thread.stay);
-                        },
-                        [&] {
-                          l.h.a.isolated.push();
-                          l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
-                        }});
+                           l.leave(thread.stay.me);
+                           l.serve(thread.stay);
+                         },
+                         [&] {
+                           l.h.a.isolated.push();
+                           l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
+                         }});
   require(l.taken == 1, "the task was run");
 });
 
@@ -196,14 +243,14 @@ const scenario both_come("suspend: a stack left in a wait, which ends, and a tas
   on_base thread(l.h.a);
   visit pusher(l.h.a);
   threads_until_settled({[&] {
-                          l.leave(thread.stay.me);
-                          l.serve(thread.stay);
-                        },
-                        [&] {
-                          l.h.a.isolated.push();
-                          l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
-                        },
-                        [&] { l.wait.release(); }});
+                           l.leave(thread.stay.me);
+                           l.serve(thread.stay);
+                         },
+                         [&] {
+                           l.h.a.isolated.push();
+                           l.h.a.new_work(work_places::tag_of_isolated, domain_index{0}, *pusher.me.slot);
+                         },
+                         [&] { l.wait.release(); }});
   require(l.over.load(sync::relaxed), "the stack went on");
 });
 

@@ -120,11 +120,11 @@ const scenario last_one("waits: two pushes, a searcher and a sleeper", bounds(1,
   waiter_in first(h);
   waiter_in second(h);
   threads_until_settled({[&] { first.wait_for(h, h.never, everything); },
-                        [&] { second.wait_for(h, h.never, everything); },
-                        [&] {
-                          pusher.push();
-                          pusher.push();
-                        }});
+                         [&] { second.wait_for(h, h.never, everything); },
+                         [&] {
+                           pusher.push();
+                           pusher.push();
+                         }});
   require(h.done.load(sync::relaxed) == 2, "both were run");
 });
 
@@ -147,11 +147,11 @@ void call_in_vain() {
   waiter_in second(h);
   wait_context wait(1);
   threads_until_settled({[&] { first.wait_for(h, wait, isolated, HandsOn); },
-                        [&] { second.wait_for(h, h.never, isolated); },
-                        [&] {
-                          push_isolated(h, pusher);
-                          wait.release();
-                        }});
+                         [&] { second.wait_for(h, h.never, isolated); },
+                         [&] {
+                           push_isolated(h, pusher);
+                           wait.release();
+                         }});
   require(h.done.load(sync::relaxed) == 1, "the call was handed on");
 }
 const scenario called_in_vain("waits: an isolated sleeper is called, and its wait ends", bounds(2, 1),
@@ -167,13 +167,13 @@ void nobody_comes() {
   visit pusher(h.a);
   waiter_in sleeper(h);
   threads_until_settled({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
-                        [&] {
-                          h.a.search().transfer_to(domain_index{0}, everything);
-                          h.a.search().withdraw(domain_index{0});
-                          if (CallsAnother) {
-                            h.a.call_instead(domain_index{0});
-                          }
-                        }});
+                         [&] {
+                           h.a.search().transfer_to(domain_index{0}, everything);
+                           h.a.search().withdraw(domain_index{0});
+                           if (CallsAnother) {
+                             h.a.call_instead(domain_index{0});
+                           }
+                         }});
   require(h.done.load(sync::relaxed) == 1, "somebody was called in place of who did not come");
 }
 const scenario instead("waits: a thread that was counted does not come", bounds(2, 1), nobody_comes<true>);
@@ -196,13 +196,37 @@ void one_stops(std::int64_t at_ns) {
   h.a.search().enter(searcher.me, everything);
   set_time(at_ns);
   threads_until_settled({[&] { sleeper.wait_for(h, h.never, isolated); }, [&] { push_isolated(h, pusher); },
-                        [&] { h.a.search().stop_searching(searcher.me, everything); }});
+                         [&] { h.a.search().stop_searching(searcher.me, everything); }});
   require(h.done.load(sync::relaxed) == 1, "the last searcher saw the push, or its pusher saw nobody");
 }
 constexpr std::int64_t rare_ns = searchers::look_pace{}.rare_ns;
 const scenario searchers_pay("waits: the last searcher stops", bounds(2, 1), [] { one_stops<0>(rare_ns); });
 const scenario duty_changes("waits: the last searcher stops, and pushers pay from now on", bounds(2, 1),
                             [] { one_stops<8>(0); });
+/// The look before the fence and the one behind it may both be stale.
+const scenario duty_changes_late("waits: the same, and a push that shows late", bounds(1, 2), [] { one_stops<8>(0); });
+
+/// One searcher changes the duty, the next finds it changed. A thread sleeps already.
+const scenario duty_changed("waits: a searcher stops, after one that has pushers pay", bounds(2, 2), [] {
+  hall h;
+  visit pusher(h.a);
+  visit first(h.a);
+  visit second(h.a);
+  thread_state asleep;
+  for (unsigned i = 0; i < 8; ++i) {
+    h.a.search().enter(first.me, everything);
+    h.a.search().stop_searching(first.me, everything);
+  }
+  h.a.search().enter(first.me, everything);
+  sleeper resting(asleep, isolated);
+  h.a.asleep().add(resting);
+  threads({[&] { push_isolated(h, pusher); }, [&] { h.a.search().stop_searching(first.me, everything); },
+           [&] {
+             h.a.search().enter(second.me, everything);
+             h.a.search().stop_searching(second.me, everything);
+           }});
+  require(h.a.asleep().remove(resting), "the sleeper was called");
+});
 const scenario pushers_pay("waits: the last searcher stops where pushers pay", bounds(2, 1), [] { one_stops<10>(0); });
 const scenario duty_returns("waits: the last searcher stops, and searchers pay again", bounds(2, 1),
                             [] { one_stops<10>(rare_ns); });
@@ -225,8 +249,8 @@ const scenario enqueued("waits: the last outermost searcher stops, a nested one 
   h.a.search().enter(outer.me, everything);
   h.a.search().enter(nested.me, {.takes_enqueued = false});
   threads_until_settled({[&] { sleeper.wait_for(h, h.never, everything); },
-                        [&] { h.a.submit(any_task(), work_places::no_home); },
-                        [&] { h.a.search().stop_searching(outer.me, everything); }});
+                         [&] { h.a.submit(any_task(), work_places::no_home); },
+                         [&] { h.a.search().stop_searching(outer.me, everything); }});
   require(h.done.load(sync::relaxed) == 1, "the task was run");
 });
 

@@ -78,8 +78,9 @@ void searchers::see_all_pushes() noexcept {
   constexpr unsigned quick_looks_max = 8;
   const std::int64_t now = platform::monotonic_ns();
   const std::int64_t since = now - last_look_ns_.exchange(now, sync::relaxed);
-  // acquire: who finds it the pushers' sees what was pushed before. The full fence behind the count is before this.
-  fence_duty duty = fence_duty_.load(sync::acquire);
+  // relaxed: the heavy fence before the duty became the pushers' was every thread's, this one's too. What was pushed
+  // before it shows.
+  fence_duty duty = fence_duty_.load(sync::relaxed);
   if (duty == fence_duty::pushers) {
     if (since < look_pace_.rare_ns) {
       if (places_.has_lanes()) {

@@ -7,8 +7,8 @@ namespace homing::scheduler {
 void suspend_point::resume() noexcept {
   if (owner == nullptr) {
     thread_state* const whose = disp->thread;
-    // [U3] seq_cst: recalled before the token; the owner looks at recalled after it has announced its sleep.
-    recalled.store(true, sync::seq_cst);
+    // [U3] release: to the owner's look. Recalled before the token: an owner that looked before parks in vain.
+    recalled.store(true, sync::release);
     whose->parker.unpark();
     return;
   }

@@ -78,8 +78,9 @@ class wait_table {
 
   static void link(bucket& b, entry& e) noexcept {
     b.entries.push_front(e);
-    // [S6] seq_cst: announced before the sleeper's look at the count; partner notify() (count at zero, then this).
-    b.sleepers.fetch_add(1, sync::seq_cst);
+    // [S6] relaxed: announced before the sleeper's heavy fence and its look at the count; partner notify() (count at zero,
+    // then this).
+    b.sleepers.fetch_add(1, sync::relaxed);
   }
 
   static void unlink(bucket& b, entry& e) noexcept {
