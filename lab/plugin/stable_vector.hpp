@@ -1,4 +1,4 @@
-/// Elements that never move, found by two loads: std::deque divides to find one, which each access of the model would pay.
+/// Elements that never move, found by two loads: std::deque divides to find one, at each access.
 ///
 /// Ownership: of its elements.
 /// Threads:   emplace_back() by one, before others look; the rest by any.

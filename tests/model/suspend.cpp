@@ -109,7 +109,7 @@ const scenario base_stack("suspend: a base stack, and a thread that resumes it",
   require(work_places::ended == 1, "the arena has ended");
 });
 
-/// [U1], [U3] A task on the coroutine suspends, too: its thread goes back to the base at once, if that has been recalled.
+/// [U1], [U3] A task on the coroutine suspends, too: its thread goes back to its base at once if that is recalled.
 const scenario both_stacks(
     "suspend: a base stack, and its coroutine before it is recalled, or behind", bounds(2, 1), [] {
       hall h;

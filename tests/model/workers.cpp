@@ -391,11 +391,9 @@ const each_alone finalized("workers: somebody waits until no arena is left", [] 
                            a.enqueue(any_task(), work_places::no_home);
                            a.drop_reference();
                          },
-                         [&] {
-                           require(w.manager->wait_until_unused(), "no user refers to it");
-                           w.require_ended();
-                         }});
+                         [&] { require(w.manager->wait_until_unused(), "no user refers to it"); }});
   w.require_done(1);
+  w.require_ended();
 });
 
 const scenario first_use("workers: two threads make the manager, and one looks for it", bounds(2, 2), [] {

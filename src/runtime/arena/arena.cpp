@@ -364,17 +364,24 @@ void arena::call_allotted(const work_call& call, reach who) noexcept {
 }
 
 void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
-  constexpr unsigned others = 2;
   if (!account_.called_for_deques.load(sync::relaxed)) {
     return;  // without a look at every slot
   }
   if (has_tasks_for(2) && !wakes_two_.load(sync::relaxed)) {
     wakes_two_.store(true, sync::relaxed);
   }
-  for (unsigned i = 0; i != others && has_tasks_for(std::max(tasks_min, searching.in_all())); ++i) {
+  for (unsigned i = 0; i != others_called && has_tasks_for(std::max(tasks_min, searching.in_all())); ++i) {
     if (!call_another(home)) {
       return;
     }
+  }
+}
+
+void arena::make_others(domain_index home) noexcept {
+  if (!account_.called_for_deques.load(sync::relaxed)) {
+    return;
+  }
+  for (unsigned i = 0; i != others_called && supplier_.could_make() && call_another(home); ++i) {
   }
 }
 

@@ -117,6 +117,8 @@ class arena final : public work_places, private search_caller {
   /// [S19] A called worker, before it settles in or looks for work: calls two more if there are tasks for
   /// all that search, and at least so many (> 0).
   void call_others(domain_index home, unsigned tasks_min) noexcept;
+  /// [S19] A new worker: has two more made, if there may be more. So all threads are made at the first work, as a tree.
+  void make_others(domain_index home) noexcept;
 
   /// Fewer workers are here or on their way than it is allotted; a hint.
   [[nodiscard]] bool has_unfilled_share() const noexcept {
@@ -251,6 +253,7 @@ class arena final : public work_places, private search_caller {
   /// [S19] Who calls while no worker is here calls two: the last one that was called found tasks for more.
   sync::atomic<bool> wakes_two_{false};
   static constexpr unsigned starved_calls_per_look = 256;
+  static constexpr unsigned others_called = 2;  ///< by a worker that was called itself
 
   searchers searchers_;
   worker_account account_;

@@ -38,6 +38,8 @@ class worker_supplier {
   [[nodiscard]] int available() const noexcept {
     return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
   }
+  /// Whether there may be more workers than there are.
+  [[nodiscard]] bool could_make() const noexcept { return !is_refused() && could_make_.load(sync::relaxed) > 0; }
   /// True if some arena could use more workers than it was given.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that arenas may have: allowed, and not leased. With none, enqueued tasks still get one.

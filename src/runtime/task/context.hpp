@@ -92,8 +92,8 @@ struct task_group_context_impl {
 
   /// In a handler: the exception that is being handled, for keep_exception() behind it. Needs no memory.
   [[nodiscard]] static tbb_exception_ptr* take_current_exception() noexcept;
-  /// Cancels the group and keeps the exception, if the group carries none yet. Outside of its handler: a thrower's end of
-  /// that could free the exception under a waiter that handles it. [C6]
+  /// Cancels the group and keeps the exception, if the group carries none yet. Outside of its handler, whose
+  /// end could free the exception under a waiter that handles it. [C6]
   static void keep_exception(context& ctx, tbb_exception_ptr* thrown) noexcept;
   /// What `body` throws goes into `ctx`.
   template <typename Body>

@@ -78,8 +78,8 @@ class wait_table {
 
   static void link(bucket& b, entry& e) noexcept {
     b.entries.push_front(e);
-    // [S6] relaxed: announced before the sleeper's heavy fence and its look at the count; partner notify() (count at zero,
-    // then this).
+    // [S6] relaxed: announced before the sleeper's heavy fence and its look at the count; partner notify(): the count,
+    // then this.
     b.sleepers.fetch_add(1, sync::relaxed);
   }
 

@@ -13,8 +13,9 @@
 namespace homing::scheduler {
 namespace {
 
-/// Long against the way of a worker from one arena to the next: whoever is on its way comes to its home first.
-constexpr std::int64_t stand_in_after_ns = 1'000'000;
+/// Long against a worker's way from one arena to the next, also where it waits for a CPU meanwhile: whoever is on its
+/// way comes to its home first.
+constexpr std::int64_t stand_in_after_ns = 5'000'000;
 
 }  // namespace
 

@@ -50,6 +50,17 @@ const homing::testing::environment four_by_two = on_machine("node:4 core:2 pu:1"
 
 void wait_for_a_worker() { homing::testing::have_a_worker_come(2); }
 
+/// [S19] One spawned task, whoever runs it, is enough for the first worker to have two more made, and so on.
+TEST(threads_made, all_at_the_first_work) {
+  in_own_process(on_machine("node:1 core:8 pu:1"), [] {
+    const auto limit = threads(8);
+    tbb::task_group group;
+    group.run([] {});
+    group.wait();
+    await("all workers", [] { return inside.load(sync::seq_cst) == 7; });
+  });
+}
+
 /// Neither call of pthread_create() returns before both are there.
 TEST(threads_made, two_at_a_time) {
   in_own_process(four_by_two, [] {
