@@ -21,7 +21,7 @@ cpu_state* pacer::slowest(const cpu_state& but) const noexcept {
 void pacer::check(cpu_state& cpu) noexcept {
   cpu.catch_up(floor_.load(std::memory_order_relaxed));
   cpu.next_check = cpu.now() + look_;
-  wait(cpu, quantum_, 0);
+  wait(cpu, quantum_, look_);
 }
 
 /// Waits if somebody is earlier by more than `slack`, until nobody is by more than `slack_then`.

@@ -48,6 +48,7 @@ class no_workers final : public worker_supplier {
                    turned_away /*patience*/) noexcept override {
     return false;
   }
+  bool make_worker(arena& /*a*/, domain_index /*home*/) noexcept override { return false; }
   void insist_on_worker(arena& /*a*/) noexcept override {}
   bool park(sync::parker& p) noexcept override {
     p.park();

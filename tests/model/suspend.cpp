@@ -82,30 +82,37 @@ struct suspended {
   sync::plain<int> word = 0;
 };
 
+/// Suspends the base stack, until resume_once_suspended() has been there.
+void suspend_until_resumed(on_base& thread, suspended& s) {
+  suspend(
+      thread.stay.me,
+      [](void* to, tbb::detail::r1::suspend_point_type* point) {
+        static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(point), sync::release);
+      },
+      &s);
+  require(s.word == 1, "what was done before the resume");
+}
+
+void resume_once_suspended(suspended& s) {
+  suspend_point* point = nullptr;
+  while ((point = s.point.load(sync::acquire)) == nullptr) {
+    sync::cpu_relax();
+  }
+  s.word = 1;
+  point->resume();
+}
+
 const scenario base_stack("suspend: a base stack, and a thread that resumes it", bounds(2, 1), [] {
   hall h;
   on_base thread(h.a);
   suspended s;
   threads({[&] {
-             suspend(
-                 thread.stay.me,
-                 [](void* to, tbb::detail::r1::suspend_point_type* point) {
-                   static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(point), sync::release);
-                 },
-                 &s);
-             require(s.word == 1, "what was done before the resume");
+             suspend_until_resumed(thread, s);
              require(thread.stay.me.running == &thread.base, "the stack is its own again");
              thread.stay.leave();
              h.a.drop_reference();
            },
-           [&] {
-             suspend_point* point = nullptr;
-             while ((point = s.point.load(sync::acquire)) == nullptr) {
-               sync::cpu_relax();
-             }
-             s.word = 1;
-             point->resume();
-           }});
+           [&] { resume_once_suspended(s); }});
   require(work_places::ended == 1, "the arena has ended");
 });
 
@@ -123,13 +130,7 @@ const scenario both_stacks(
             nullptr);
       };
       threads({[&] {
-                 suspend(
-                     thread.stay.me,
-                     [](void* to, tbb::detail::r1::suspend_point_type* point) {
-                       static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(point), sync::release);
-                     },
-                     &s);
-                 require(s.word == 1, "what was done before the resume");
+                 suspend_until_resumed(thread, s);
                  second->resume();
                  left_stack* const left = h.a.resumed.take();
                  require(left != nullptr, "the coroutine's stack may go on");
@@ -138,14 +139,7 @@ const scenario both_stacks(
                  thread.stay.leave();
                  h.a.drop_reference();
                },
-               [&] {
-                 suspend_point* point = nullptr;
-                 while ((point = s.point.load(sync::acquire)) == nullptr) {
-                   sync::cpu_relax();
-                 }
-                 s.word = 1;
-                 point->resume();
-               }});
+               [&] { resume_once_suspended(s); }});
       require(work_places::ended == 1, "the arena has ended");
     });
 

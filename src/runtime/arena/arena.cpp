@@ -381,13 +381,16 @@ void arena::make_others(domain_index home) noexcept {
   if (!account_.called_for_deques.load(sync::relaxed)) {
     return;
   }
-  for (unsigned i = 0; i != others_called && supplier_.could_make() && call_another(home); ++i) {
+  for (unsigned i = 0; i != others_called && has_use_for_another() && supplier_.make_worker(*this, home); ++i) {
   }
 }
 
 bool arena::call_another(domain_index home) noexcept {
-  return !thieves_stay() && has_unfilled_share() && has_free_worker_slot() &&
-         supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up);
+  return has_use_for_another() && supplier_.send_worker(*this, home, domain_count(), turned_away::gives_up);
+}
+
+bool arena::has_use_for_another() const noexcept {
+  return !thieves_stay() && has_unfilled_share() && has_free_worker_slot();
 }
 
 void arena::call_workers_for_phase() noexcept {

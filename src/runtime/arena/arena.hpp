@@ -228,6 +228,7 @@ class arena final : public work_places, private search_caller {
   void call_one(const work_call& call, reach who) noexcept;
   /// [S19] One more, on whom nobody relies. False if none can come.
   bool call_another(domain_index home) noexcept;
+  [[nodiscard]] bool has_use_for_another() const noexcept;
   /// The part of it that never asks for a new allotment, so that whoever allots can call it.
   void call_allotted(const work_call& call, reach who) noexcept;
   [[gnu::noinline]] void new_work_that_stays(work_call call, const arena_slot& where) noexcept;

@@ -38,8 +38,6 @@ class worker_supplier {
   [[nodiscard]] int available() const noexcept {
     return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
   }
-  /// Whether there may be more workers than there are.
-  [[nodiscard]] bool could_make() const noexcept { return !is_refused() && could_make_.load(sync::relaxed) > 0; }
   /// True if some arena could use more workers than it was given.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that arenas may have: allowed, and not leased. With none, enqueued tasks still get one.
@@ -74,6 +72,9 @@ class worker_supplier {
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
   virtual bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept = 0;
+  /// [S19] Makes a worker for the arena, near `home` if it can be. Wakes one only for work that another caller may have
+  /// left to this call. False if none has been sent.
+  virtual bool make_worker(arena& a, domain_index home) noexcept = 0;
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   virtual void insist_on_worker(arena& a) noexcept = 0;
   /// Parks a thread that waits, or a worker; while no worker can be made it asks again from time to time. False if it

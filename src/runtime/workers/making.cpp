@@ -63,6 +63,49 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
   }
 }
 
+/// A thread that sleeps until it is sent somewhere, of the first of these domains that may have one more. Null: none
+/// can be made now.
+worker* resource_manager::make_in_one_of(std::span<const domain_index> domains) noexcept {
+  worker* reserved = nullptr;
+  {
+    holder hold(*this);
+    if (stopping_.load(sync::relaxed)) {
+      return nullptr;
+    }
+    for (auto d = domains.begin(); d != domains.end() && reserved == nullptr; ++d) {
+      reserved = reserve_making(*d);
+    }
+    if (reserved == nullptr) {
+      return nullptr;
+    }
+    hold.leave_wishes();  // [A25]
+  }
+  return make_thread(*reserved) ? reserved : nullptr;
+}
+
+bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
+  if (could_make_.load(sync::relaxed) <= 0) {
+    return false;
+  }
+  for (const domain_index d : machine_.nearest_first(home)) {
+    if (!reserve(a, d)) {
+      continue;
+    }
+    if (worker* const w = make_in_one_of({&d, 1})) {
+      send(*w, a, d, false);
+      return true;
+    }
+    unreserve(a, d);
+    // [S7] Whoever found the place taken by us may have called nobody; partner: an announcement, then the look at the
+    // places.
+    sync::full_fence();
+    if (idle_.load(sync::seq_cst) > 0 && a.has_work(no_isolation, arena::anybody)) {
+      return send_worker(a, home, domain_count_, turned_away::gives_up);
+    }
+  }
+  return false;
+}
+
 /// Under the lock. Null if all have been made that may be, or are being made, or none can be made now.
 worker* resource_manager::reserve_making(domain_index domain) noexcept {
   domain_state& here = state_of(domain);

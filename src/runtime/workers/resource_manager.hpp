@@ -78,6 +78,7 @@ class resource_manager final : public worker_supplier {
   void serve_newcomers() noexcept override;
   bool list_newcomer(arena& a) noexcept override;
   bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept override;
+  bool make_worker(arena& a, domain_index home) noexcept override;
   void insist_on_worker(arena& a) noexcept override;
   bool park(sync::parker& p) noexcept override;
 
@@ -185,8 +186,9 @@ class resource_manager final : public worker_supplier {
   void end_stand_by() noexcept;
   void hand_on_stand_by(domain_index near) noexcept;
   [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
-  // making.cpp; all but the first two and the last under the lock. [A25]
+  // making.cpp; all but the first three and the last under the lock. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
+  [[nodiscard]] worker* make_in_one_of(std::span<const domain_index> domains) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;
   [[nodiscard]] worker* reserve_making(domain_index domain) noexcept;
   [[nodiscard]] worker* take_spare() noexcept;

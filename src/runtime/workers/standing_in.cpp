@@ -34,15 +34,17 @@ std::optional<domain_index> resource_manager::unfilled_domain(arena& a, domain_i
 
 /// True if the caller is the one now.
 bool resource_manager::begin_stand_by() noexcept {
-  // acq_rel: whoever finds another there is ordered before that one's end_stand_by(), and so before its look.
+  // An exchange, and a release, also where another stands by: what made this caller call is before that one's
+  // end_stand_by(), and so before its look.
   return !has_stand_by_.exchange(true, sync::acq_rel);
 }
 
+/// acquire, by an exchange: whatever made others rely on this one.
 void resource_manager::end_stand_by() noexcept { has_stand_by_.exchange(false, sync::acq_rel); }
 
-/// For work that needs a worker of a domain where none is to be had.
+/// For work that needs a worker of a domain where none is to be had. With one domain there is none elsewhere, either.
 void resource_manager::call_stand_in(domain_index near) noexcept {
-  while (available() > 0 && begin_stand_by()) {
+  while (domain_count_ > 1 && available() > 0 && begin_stand_by()) {
     if (worker* const w = fetch_stand_in(near)) {
       w->stands_by = true;
       w->parker.unpark();
@@ -64,17 +66,7 @@ worker* resource_manager::fetch_stand_in(domain_index near) noexcept {
       return w;
     }
   }
-  worker* reserved = nullptr;
-  {
-    holder hold(*this);
-    for (const domain_index d : machine_.nearest_first(near)) {
-      reserved = reserved != nullptr || stopping_.load(sync::relaxed) ? reserved : reserve_making(d);
-    }
-    if (reserved != nullptr) {
-      hold.leave_wishes();  // [A25]
-    }
-  }
-  return reserved != nullptr && make_thread(*reserved) ? reserved : nullptr;
+  return make_in_one_of(machine_.nearest_first(near));
 }
 
 /// A worker that stood by goes elsewhere: others may have relied on it.

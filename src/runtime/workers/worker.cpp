@@ -51,8 +51,8 @@ void resource_manager::send(worker& w, arena& a, domain_index domain, bool slept
 
 bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept {
   const sent how = send_one_of_share(a, home, domains, patience);
-  if (how == sent::none_there && patience == turned_away::waits) {
-    call_stand_in(home);  // [A26]
+  if (how == sent::none_there) {
+    call_stand_in(home);  // [A26] whatever its patience: others may have found the place taken by it
   }
   return how == sent::one;
 }
@@ -163,6 +163,9 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
       if (arena* a = std::exchange(w.assigned, nullptr)) {
         give_back(*a, w.domain);
       }
+      if (std::exchange(w.stands_by, false)) {
+        hand_on_stand_by(w.domain);
+      }
     }
     if (stopping_.load(sync::seq_cst)) {
       return nullptr;
@@ -196,7 +199,7 @@ arena* resource_manager::find_work(domain_index domain, bool& stands_by) noexcep
     for (arena* a : served_) {
       if (found == nullptr && a->has_unfilled_share() && take_share(*a, domain)) {
         found = a;
-      } else if (available() > 0 && unfilled_domain(*a, domain).value_or(domain) != domain) {
+      } else if (domain_count_ > 1 && available() > 0 && unfilled_domain(*a, domain).value_or(domain) != domain) {
         call_later(*a);  // [A10] it waits for a worker of another domain
         needs_another = true;
       }

@@ -3,6 +3,8 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <thread>
+
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
 #include "unit/common/own_process.hpp"
