@@ -1,35 +1,17 @@
 // A child of fork() can place, allocate and look at the machine, whatever its parent's threads were doing with the same
 // objects; it ends by itself, or its alarm ends it.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <homing/memory_resource.hpp>
 #include <homing/topology.hpp>
 
 #include <atomic>
 #include <thread>
 
+#include "unit/common/forked_child.hpp"
+
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-#define SKIP_UNDER_TSAN() GTEST_SKIP() << "ThreadSanitizer ends children of processes with several threads"
-#else
-#define SKIP_UNDER_TSAN() static_cast<void>(0)
-#endif
-
-template <typename Body>
-bool child_can(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    _exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_FALSE(WIFSIGNALED(status)) << "a child was ended by signal " << WTERMSIG(status)
-                                    << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
-  return status == 0;
-}
+using homing::testing::child_can;
 
 bool use(std::pmr::memory_resource& resource) {
   for (const std::size_t bytes : {16U, 5000U, 3U << 20U}) {
@@ -61,6 +43,7 @@ TEST(fork, a_resource_that_others_use_serves_the_child) {
 
 TEST(fork, the_machine_is_there_while_others_read_it_anew) {
   SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
   std::atomic<bool> over{false};
   std::thread other([&] {
     while (!over) {

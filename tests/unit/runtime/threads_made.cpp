@@ -61,11 +61,13 @@ TEST(threads_made, all_at_the_first_work) {
   });
 }
 
-/// Neither call of pthread_create() returns before both are there.
+/// Neither call of pthread_create() returns before both are there. Of two that enqueue at the same moment, one may
+/// serve both, and makes one thread after the other: the second comes later.
 TEST(threads_made, two_at_a_time) {
   in_own_process(four_by_two, [] {
     wait_for.store(2, sync::seq_cst);
     std::jthread other(wait_for_a_worker);
+    await("a thread that is being made", [] { return inside.load(sync::seq_cst) == 1; });
     wait_for_a_worker();
     EXPECT_GE(inside.load(sync::seq_cst), 2);
   });

@@ -10,8 +10,6 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -20,10 +18,12 @@
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/forked_child.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
 
+using homing::testing::child_can;
 using homing::testing::in_own_process;
 
 class counting_observer : public tbb::task_scheduler_observer {
@@ -82,22 +82,6 @@ bool use_everything() {
   tbb::concurrent_queue<int> queue;
   queue.push(1);
   return good && !tbb::info::numa_nodes().empty() && observer.entries > 0;
-}
-
-/// Forks here; true for the parent if the child's `body` was true. A child that hangs is ended by its alarm.
-template <typename Body>
-bool child_can(Body&& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(30);
-    _exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) != child) {
-  }
-  EXPECT_FALSE(WIFSIGNALED(status)) << "a child was ended by signal " << WTERMSIG(status)
-                                    << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
-  return status == 0;
 }
 
 /// Threads that do one thing each, again and again, as long as this lives.
@@ -163,17 +147,6 @@ const std::vector<void (*)()> everything_at_once = {enter_arenas,  be_a_new_thre
                                                     observe_often, cancel_often,    limit_often};
 
 constexpr unsigned rounds = 60;
-
-#if defined(__SANITIZE_THREAD__)
-#define SKIP_UNDER_TSAN() GTEST_SKIP() << "ThreadSanitizer ends children of processes with several threads"
-#else
-#define SKIP_UNDER_TSAN() static_cast<void>(0)
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define SKIP_UNDER_ASAN() GTEST_SKIP() << "AddressSanitizer (GCC 12) forks while others hold its allocator's locks"
-#else
-#define SKIP_UNDER_ASAN() static_cast<void>(0)
-#endif
 
 /// In a process of its own, so that each round sees a first use.
 TEST(fork, during_another_threads_first_use) {
