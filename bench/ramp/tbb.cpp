@@ -8,6 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "../common/harness.hpp"
@@ -41,19 +44,39 @@ std::int64_t until_all_work(int threads) {
   return all_came.load() ? last_ns.load() - sent_ns : -1;
 }
 
-/// Until all workers sleep. In the lab a sleeping thread's time is the guest kernel's, and nearly none by the model's
-/// clock, by which the library looks for work before it sleeps. So this thread watches that clock for a while.
-void let_workers_sleep() {
-  std::this_thread::sleep_for(pause_time);
-  const std::int64_t until_ns = bench::wall_ns() + watch_ns;
-  while (bench::wall_ns() < until_ns) {
+/// Whether the kernel says of all threads but this one that they sleep.
+bool others_sleep() {
+  const std::string self = std::to_string(gettid());
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == self) continue;
+    std::string line;
+    std::getline(std::ifstream(task.path() / "stat"), line);
+    const std::size_t state = line.rfind(") ");  // a thread's name may contain anything
+    if (state != std::string::npos && line[state + 2] != 'S') return false;
   }
+  return true;
+}
+
+/// Until all workers sleep; false if some never do. In the lab a sleeping thread's time is the guest kernel's, and
+/// nearly none by the model's clock, by which a library looks for work before it sleeps. So this thread watches that
+/// clock for a while each time. A library may look for milliseconds.
+bool let_workers_sleep() {
+  std::this_thread::sleep_for(pause_time);
+  const auto give_up = std::chrono::steady_clock::now() + longest_wait;
+  for (int quiet_looks = 0; quiet_looks != 2;) {
+    const std::int64_t until_ns = bench::wall_ns() + watch_ns;
+    while (bench::wall_ns() < until_ns) {
+    }
+    quiet_looks = others_sleep() ? quiet_looks + 1 : 0;
+    if (std::chrono::steady_clock::now() > give_up) return false;
+  }
+  return true;
 }
 
 void woken(bench::session& session) {
   session.measure("woken", [&](std::uint64_t iterations, bench::stopwatch& watch) {
     for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
-      let_workers_sleep();
+      session.expect(let_workers_sleep(), "all threads sleep");
       const std::int64_t cpu_before_ns = bench::process_cpu_ns();
       const std::int64_t ns = until_all_work(session.threads());
       session.expect(ns >= 0, "all threads come");
