@@ -63,4 +63,7 @@ namespace homing::lab::model::aarch64 {
   return word_of(code) == 0xd69f03e0;
 }
 
+/// Interrupts are sent by a system register here, of which a plugin sees nothing.
+[[nodiscard]] constexpr bool sends_interrupt(std::uint64_t) { return false; }
+
 }  // namespace homing::lab::model::aarch64

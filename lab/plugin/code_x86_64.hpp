@@ -48,4 +48,10 @@ namespace homing::lab::model::x86_64 {
   return code.size() == 2 && code[0] == 0x48 && code[1] == 0xcf;
 }
 
+/// True for a store of the kernel's to the command register of the local APIC, by which it interrupts other CPUs. Linux
+/// maps that among its last addresses.
+[[nodiscard]] constexpr bool sends_interrupt(std::uint64_t address) {
+  return address >= 0xffff'ffff'ff00'0000 && (address & 0xfff) == 0x300;
+}
+
 }  // namespace homing::lab::model::x86_64

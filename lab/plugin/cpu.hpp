@@ -162,8 +162,10 @@ struct alignas(64) cpu_state {
   std::atomic<ticks> skipped{0};  // the part of it that it was idle
   std::atomic<ticks> program{0};  // its clock when it last ran some of the program
   std::atomic<bool> running{false};
-  bool timed = true;               // false while an interrupt is served, which takes no virtual time [LM9]
-  bool held = false;               // true if it is not timed because it waits in the kernel
+  std::atomic<std::uint64_t> rests{0};        // how often it had nothing to do
+  std::atomic<ticks> called{waiting::never};  // while it is idle: when another asked for it [LM8]
+  bool timed = true;                          // false while an interrupt is served, which takes no virtual time [LM9]
+  bool held = false;                          // true if it is not timed because it waits in the kernel
   std::atomic<bool> aside{false};  // it has been served for so long that others must not wait for its clock [LM7]
   std::uint64_t untimed_left = 0;  // instructions until then
   waiting wait;

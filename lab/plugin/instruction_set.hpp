@@ -21,6 +21,7 @@ struct instruction_set {
   bool (*is_system_call)(std::span<const std::uint8_t>);
   bool (*is_pause)(std::span<const std::uint8_t>);  // is for loops that wait
   bool (*is_interrupt_return)(std::span<const std::uint8_t>);
+  bool (*sends_interrupt)(std::uint64_t);             // a store of the kernel's to this address, to other CPUs
   micro_op (*decode)(std::span<const std::uint8_t>);  // by one thread at a time
 };
 

@@ -13,7 +13,7 @@ ticks pacer::front() const noexcept {
 cpu_state* pacer::slowest(const cpu_state& but) const noexcept {
   cpu_state* found = nullptr;
   for (cpu_state& cpu : cpus_) {
-    if (&cpu != &but && counts(cpu) && (found == nullptr || cpu.now() < found->now())) found = &cpu;
+    if (&cpu != &but && counts(cpu) && (found == nullptr || place(cpu) < place(*found))) found = &cpu;
   }
   return found;
 }
@@ -29,7 +29,7 @@ void pacer::wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept {
   progress(cpu);
   const auto behind = [&](ticks by) {
     cpu_state* const other = cpu.now() > by ? slowest(cpu) : nullptr;
-    return other != nullptr && other->now() < cpu.now() - by ? other : nullptr;
+    return other != nullptr && place(*other) < cpu.now() - by ? other : nullptr;
   };
   if (behind(slack) == nullptr) return;
   waits_.fetch_add(1, std::memory_order_relaxed);

@@ -4,7 +4,8 @@
 /// by then. So the host runs those that others wait for, and no one else.
 /// Waits are bounded, for QEMU's exclusive sections need every CPU to come out of translated code: one that waited
 /// for ever for a CPU that waits for it would end the world. Idle CPUs have no time; they catch up when they wake.
-/// Threads: check(), take_turn(), progress() and wake() by each CPU's own thread, front() by any.
+/// Threads: check(), take_turn(), progress(), wake() and rest() by each CPU's own thread, call() by `by`'s, front() by
+///          any.
 /// Source:  docs/protocols/lab_model.md [LM7], [LM8].
 #pragma once
 
@@ -42,20 +43,41 @@ class pacer {
   /// Others run, and this CPU is ahead of the slowest by more than the quantum; or nobody else runs.
   [[nodiscard]] bool leads(const cpu_state& cpu) const noexcept {
     const cpu_state* const other = slowest(cpu);
-    return other == nullptr || cpu.now() > other->now() + quantum_;
+    return other == nullptr || cpu.now() > place(*other) + quantum_;
   }
   /// This CPU has got further, or is one that nobody waits for: who waits for it goes on.
   void progress(cpu_state& cpu) noexcept {
     if (cpu.wait.awaited.load(std::memory_order_relaxed) <= reached(cpu)) [[unlikely]]
       let_go(cpu);
   }
-  /// A CPU that was idle goes on where the slowest running one is, and a while after: who woke it is a quantum later
-  /// at most, or in the kernel. (To begin at the farthest clock pushes that on with each CPU that wakes, though they
+  /// `by` has sent an interrupt, and an idle CPU seems to have got it, by `is_run`. Others wait for that one as if it
+  /// ran from a while later on.
+  template <class IsRun>
+  void call(cpu_state& idle, const cpu_state& by, IsRun&& is_run) noexcept {
+    if (!by.running.load(std::memory_order_relaxed) || idle.running.load(std::memory_order_relaxed)) return;
+    const std::uint64_t rests = idle.rests.load();
+    ticks expected = waiting::never;  // the first call counts
+    if (!is_run() || !idle.called.compare_exchange_strong(expected, by.now())) return;
+    // It may have had a look meanwhile, and rest again: nobody would take this call back. Partner: rest().
+    if (idle.rests.load() != rests) idle.called.store(waiting::never);
+  }
+  /// A CPU that was called goes on a while after that. Who calls itself, by a timer, goes on where the slowest running
+  /// one is, and that while after. (To begin at the farthest clock pushes that on with each CPU that wakes, though they
   /// all wake at once.) Where nobody runs it goes on where the program was last. [LM8]
   void wake(cpu_state& cpu) noexcept {
-    const cpu_state* const other = slowest(cpu);
-    cpu.catch_up((other != nullptr ? std::max(other->now(), floor_.load(std::memory_order_relaxed)) : front()) + wake_);
+    const ticks floor = floor_.load(std::memory_order_relaxed), called = cpu.called.load(std::memory_order_relaxed);
+    const cpu_state* const other = called == waiting::never ? slowest(cpu) : nullptr;
+    const ticks from = called != waiting::never ? called : other != nullptr ? place(*other) : front();
+    cpu.catch_up(std::max(from, floor) + wake_);
     cpu.running.store(true, std::memory_order_relaxed);
+    cpu.called.store(waiting::never, std::memory_order_relaxed);
+  }
+  /// A CPU has nothing to do, or had not, whoever called it: nobody waits for it.
+  void rest(cpu_state& cpu) noexcept {
+    cpu.running.store(false, std::memory_order_relaxed);
+    cpu.rests.fetch_add(1);
+    cpu.called.store(waiting::never);
+    progress(cpu);
   }
   /// Nobody is to be earlier than `t` from now on.
   void raise_floor(ticks t) noexcept { floor_.store(t, std::memory_order_relaxed); }
@@ -64,12 +86,21 @@ class pacer {
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
 
  private:
+  /// Whether others wait for it: it runs, or has been called to.
   [[nodiscard]] static bool counts(const cpu_state& cpu) noexcept {
-    return cpu.running.load(std::memory_order_relaxed) && !cpu.aside.load(std::memory_order_relaxed);
+    return (cpu.running.load(std::memory_order_relaxed) ||
+            cpu.called.load(std::memory_order_relaxed) != waiting::never) &&
+           !cpu.aside.load(std::memory_order_relaxed);
+  }
+  /// Of one that counts.
+  [[nodiscard]] ticks place(const cpu_state& cpu) const noexcept {
+    const bool runs = cpu.running.load(std::memory_order_relaxed);
+    const ticks called = runs ? waiting::never : cpu.called.load(std::memory_order_relaxed);
+    return called == waiting::never ? cpu.now() : std::max(cpu.now(), called + wake_);
   }
   /// As far as others need to wait for it.
-  [[nodiscard]] static ticks reached(const cpu_state& cpu) noexcept {
-    return counts(cpu) ? cpu.now() : waiting::never - 1;
+  [[nodiscard]] ticks reached(const cpu_state& cpu) const noexcept {
+    return counts(cpu) ? place(cpu) : waiting::never - 1;
   }
   [[nodiscard]] cpu_state* slowest(const cpu_state& but) const noexcept;
   void wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept;

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "decode.hpp"
+#include "host_thread.hpp"
 #include "instruction_set.hpp"
 #include "qemu_api.hpp"
 #include "session.hpp"
@@ -54,6 +55,7 @@ struct alignas(64) cpu_context {
   recent_pages pages;
   const code_block* last_block = nullptr;
   bool in_kernel = true;
+  host_thread thread;
 };
 
 // Never destroyed: QEMU calls at_exit() after the destructors of its plugins, and its CPUs run on until then.
@@ -73,9 +75,19 @@ bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::ui
   return true;
 }
 
+constexpr std::uint64_t last_mapped = ~std::uint64_t{0} << 24;  // from here on a kernel maps devices
+
+/// [LM8] The store is done: whom it has woken, the host runs.
+void note_interrupts(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address) {
+  if (!qemu_plugin_mem_is_store(info) || !guest_instructions().sends_interrupt(address)) return;
+  the_session->call_idle(vcpu, [](unsigned other) { return contexts[other].thread.runs(); });
+}
+
 template <who By, bool Locked, bool Watched>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
   if (the_session->model() == nullptr) return;
+  if (By == who::kernel && address >= last_mapped) [[unlikely]]
+    note_interrupts(vcpu, info, address);
   if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
   std::uint64_t physical = 0;
   const std::uint64_t page = address >> page_bits, offset = address & ((1U << page_bits) - 1);
@@ -197,7 +209,10 @@ void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   }
 }
 
-void on_idle(qemu_plugin_id_t, unsigned vcpu) { the_session->idle(vcpu); }
+void on_idle(qemu_plugin_id_t, unsigned vcpu) {
+  contexts[vcpu].thread.is_this();
+  the_session->idle(vcpu);
+}
 
 void at_exit(qemu_plugin_id_t, void*) { the_session->finish(); }
 

@@ -87,9 +87,16 @@ class session {
   /// Nothing to do. Until it runs a program again its kernel takes no time: what comes are interrupts. [LM9]
   void idle(unsigned cpu) noexcept {
     finish(cpus_[cpu]);
-    cpus_[cpu].running.store(false, std::memory_order_relaxed);
     cpus_[cpu].set_timed(false);
-    clocks_.progress(cpus_[cpu]);
+    clocks_.rest(cpus_[cpu]);
+  }
+  /// A CPU has sent interrupts, to an idle one perhaps: to those which the host runs now, by `is_run`.
+  template <class IsRun>
+  void call_idle(unsigned cpu, IsRun&& is_run) noexcept {
+    if (model() == nullptr) return;
+    for (unsigned other = 0; other != machine_.cpus(); ++other) {
+      if (other != cpu) clocks_.call(cpus_[other], cpus_[cpu], [&] { return is_run(other); });
+    }
   }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.
   void mark(unsigned cpu, unsigned operation, std::uint64_t address, std::uint64_t physical);

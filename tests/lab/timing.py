@@ -1,8 +1,9 @@
 """Property: the model's times are what the machine file implies. One core alone: independent loads and a gather by the misses
 in flight and what their load adds, a chase by the latency, chains of multiplications and additions by theirs, instructions
 side by side by the CPI; all CPUs: streams that are read, written, and written past the caches, by the controllers. Two CPUs:
-an add to a line that the other has is a transfer, and false sharing is at least five times as slow as padding. Method: probes
-with known answers in one boot; nothing depends on the host's speed.
+an add to a line that the other has is a transfer, false sharing is at least five times as slow as padding, and an idle CPU
+goes on as long after it was called as the file says. Method: probes with known answers in one boot; nothing depends on the
+host's speed.
 
 usage: timing.py HOMING PROBES-FOLDER"""
 
@@ -14,9 +15,9 @@ from lab import check, lab, main, need
 
 PROBES = Path(sys.argv[2]).resolve()
 MACHINE, CACHE_SCALE = "nehalem-e5520", 16   # half a MiB of L3 a node
-MIB, ADDS = 4, 5000
+MIB, ADDS, WAKES = 4, 5000, 200
 WORDS = (f"core 0 0 {MIB}", f"chase 0 0 {MIB}", "stream_nodes local 2", "stream_nodes write 2", "stream_nodes around 2",
-         f"adds 0 1 {ADDS}")
+         f"adds 0 1 {ADDS}", f"wake 0 4 {WAKES}")
 TOLERANCE = 0.05
 
 
@@ -89,12 +90,20 @@ def lines_fought_over(said, counted):
     print(f"one counter, no pause: {transfers('one')} transfers of {adds} adds")
 
 
+def waking(shape, counted):
+    """What the idle CPU needs, two ways through the kernel, and two lines that change hands: a microsecond or two in all."""
+    each, idle_ns = counted["wake"]["virtual_ns"] / counted["wake"]["entries"], shape["core"]["wake_ns"]
+    check(counted["wake"]["entries"] == WAKES and idle_ns <= each <= 2 * idle_ns,
+          f"an idle CPU is awake {each:.0f} ns after it is called for, {idle_ns:.0f} of them its own")
+
+
 def times(folder):
     shape = json.loads(lab("export", MACHINE, "--json").out)
     said, counted = run(folder)
     one_core(shape, said, counted)
     streams(shape, counted)
     lines_fought_over(said, counted)
+    waking(shape, counted)
 
 
 def quantum_is_checked(folder):

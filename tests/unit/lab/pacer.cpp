@@ -88,4 +88,60 @@ TEST(LabPacer, WhereNobodyRunsTimeGoesOnFromTheFarthest) {
   EXPECT_EQ(cpus[1].now(), cycles(5100));
 }
 
+struct LabPacerCalls : ::testing::Test {
+  LabPacerCalls() {
+    for (unsigned running : {0, 1}) {
+      cpus[running].running = true;
+      cpus[running].advance_to(cycles(1000));
+    }
+  }
+  static bool is_run() { return true; }
+
+  stable_vector<cpu_state> cpus = made(4);
+  pacer clocks{cpus, {}, cycles(100), [](bell&, std::uint32_t) {}};
+};
+
+TEST_F(LabPacerCalls, WhoIsCalledGoesOnAWhileAfterTheFirstCall) {
+  clocks.call(cpus[2], cpus[0], is_run);
+  cpus[0].advance_to(cycles(1200));
+  clocks.call(cpus[2], cpus[0], is_run);
+  for (unsigned running : {0, 1}) cpus[running].advance_to(cycles(70000));  // the host is late
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(1100));
+  clocks.rest(cpus[2]);
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(70100)) << "a call is for one time";
+}
+
+TEST_F(LabPacerCalls, OthersWaitForWhoIsCalledUntilItRests) {
+  const auto waits_of_one = [&] {
+    const std::uint64_t before = clocks.waits();
+    clocks.check(cpus[1]);
+    return clocks.waits() - before;
+  };
+  cpus[0].advance_to(cycles(9000));
+  cpus[1].advance_to(cycles(9000));
+  clocks.call(cpus[2], cpus[0], is_run);
+  EXPECT_EQ(waits_of_one(), 0U) << "it goes on at 9,100 at the earliest";
+  cpus[0].advance_to(cycles(12000));
+  cpus[1].advance_to(cycles(12000));
+  EXPECT_EQ(waits_of_one(), 1U);
+  clocks.rest(cpus[2]);
+  EXPECT_EQ(waits_of_one(), 0U);
+}
+
+TEST_F(LabPacerCalls, OnlyWhoSeemsToHaveGotTheInterruptIsCalled) {
+  clocks.call(cpus[1], cpus[0], is_run);
+  EXPECT_EQ(cpus[1].called, waiting::never) << "it runs";
+  clocks.call(cpus[2], cpus[0], [] { return false; });
+  EXPECT_EQ(cpus[2].called, waiting::never) << "the host does not run it";
+  clocks.call(cpus[3], cpus[2], is_run);
+  EXPECT_EQ(cpus[3].called, waiting::never) << "an idle CPU has no time to give";
+  clocks.call(cpus[2], cpus[0], [&] {
+    clocks.rest(cpus[2]);
+    return true;
+  });
+  EXPECT_EQ(cpus[2].called, waiting::never) << "it has had a look meanwhile, and rests again";
+}
+
 }  // namespace

@@ -332,6 +332,9 @@ TEST(LabMark, OtherInstructionsAreNot) {
   EXPECT_FALSE(x86_64::is_locked(load));
   EXPECT_TRUE(x86_64::is_system_call(call));
   const std::uint8_t pause[] = {0xf3, 0x90}, nothing[] = {0x66, 0x90};
+  EXPECT_TRUE(x86_64::sends_interrupt(0xffffffffff5fd300));
+  EXPECT_FALSE(x86_64::sends_interrupt(0xffffffffff5fd0b0)) << "another register: it ends an interrupt";
+  EXPECT_FALSE(x86_64::sends_interrupt(0xffffffff81000300));
   EXPECT_TRUE(x86_64::is_pause(pause));
   EXPECT_FALSE(x86_64::is_pause(nothing));
   EXPECT_FALSE(x86_64::is_system_call(swap));
