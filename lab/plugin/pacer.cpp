@@ -42,10 +42,22 @@ void pacer::wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept {
     cpu_state* const other = behind(slack_then);
     if (other == nullptr) return;
     hang(cpu, *other, cpu.now() - slack_then);
-    if (reached(*other) < cpu.now() - slack_then) sleep_(cpu.wait.woken, rings);
+    if (reached(*other) < cpu.now() - slack_then) {
+      sleep_(cpu.wait.woken, rings);
+      drop_call_of_one_at_rest(*other);
+    }
     cpu.wait.on.store(nullptr, std::memory_order_relaxed);
   }
   given_up_.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// A CPU that was on its way to its rest seemed to have got an interrupt.
+void pacer::drop_call_of_one_at_rest(cpu_state& cpu) noexcept {
+  if (cpu.running.load(std::memory_order_relaxed) || cpu.called.load(std::memory_order_relaxed) == waiting::never)
+    return;
+  for (unsigned i = 0; i != cpus_.size(); ++i) {
+    if (&cpus_[i] == &cpu && !runs_(i)) cpu.called.store(waiting::never);
+  }
 }
 
 void pacer::hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept {

@@ -30,8 +30,11 @@ class pacer {
   /// `sleep` gives others the host's processor until the bell rings, and is done soon in any case; `wake` is how long
   /// an idle CPU takes to go on. `cpus` lives as long.
   using sleeper = void (*)(bell&, std::uint32_t rings);
-  pacer(stable_vector<cpu_state>& cpus, precision p, ticks wake, sleeper sleep)
-      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), sleep_(sleep) {}
+  /// Whether the host runs a CPU, or would if it had a processor for it.
+  using seen_running = bool (*)(unsigned cpu);
+  static bool not_seen(unsigned) noexcept { return false; }
+  pacer(stable_vector<cpu_state>& cpus, precision p, ticks wake, sleeper sleep, seen_running runs = not_seen)
+      : cpus_(cpus), quantum_(p.quantum()), look_(p.look()), wake_(wake), sleep_(sleep), runs_(runs) {}
 
   /// The farthest clock at which some of the program ran: what the kernel does on CPUs that are idle otherwise does
   /// not count.
@@ -50,25 +53,27 @@ class pacer {
     if (cpu.wait.awaited.load(std::memory_order_relaxed) <= reached(cpu)) [[unlikely]]
       let_go(cpu);
   }
-  /// `by` has sent an interrupt, and an idle CPU seems to have got it, by `is_run`. Others wait for that one as if it
-  /// ran from a while later on.
-  template <class IsRun>
-  void call(cpu_state& idle, const cpu_state& by, IsRun&& is_run) noexcept {
-    if (!by.running.load(std::memory_order_relaxed) || idle.running.load(std::memory_order_relaxed)) return;
-    const std::uint64_t rests = idle.rests.load();
+  /// `by` has sent interrupts, perhaps to an idle CPU: to that one if the host runs it. Others wait for it then as if
+  /// it ran from a while later on.
+  void call(unsigned idle, const cpu_state& by) noexcept {
+    cpu_state& cpu = cpus_[idle];
+    if (!by.running.load(std::memory_order_relaxed) || cpu.running.load(std::memory_order_relaxed)) return;
+    const std::uint64_t rests = cpu.rests.load();
     ticks expected = waiting::never;  // the first call counts
-    if (!is_run() || !idle.called.compare_exchange_strong(expected, by.now())) return;
+    if (!runs_(idle) || !cpu.called.compare_exchange_strong(expected, by.now())) return;
     // It may have had a look meanwhile, and rest again: nobody would take this call back. Partner: rest().
-    if (idle.rests.load() != rests) idle.called.store(waiting::never);
+    if (cpu.rests.load() != rests) cpu.called.store(waiting::never);
   }
-  /// A CPU that was called goes on a while after that. Who calls itself, by a timer, goes on where the slowest running
+  /// A CPU that was called goes on a while after that. Others have waited, so a call that is far behind them was none:
+  /// it was seen on its way to its rest. Who was not called, but woken by a timer, goes on where the slowest running
   /// one is, and that while after. (To begin at the farthest clock pushes that on with each CPU that wakes, though they
   /// all wake at once.) Where nobody runs it goes on where the program was last. [LM8]
   void wake(cpu_state& cpu) noexcept {
-    const ticks floor = floor_.load(std::memory_order_relaxed), called = cpu.called.load(std::memory_order_relaxed);
-    const cpu_state* const other = called == waiting::never ? slowest(cpu) : nullptr;
-    const ticks from = called != waiting::never ? called : other != nullptr ? place(*other) : front();
-    cpu.catch_up(std::max(from, floor) + wake_);
+    const cpu_state* const other = slowest(cpu);
+    const ticks others = other != nullptr ? std::max(place(*other), floor_.load(std::memory_order_relaxed)) : front();
+    const ticks called = cpu.called.load(std::memory_order_relaxed);
+    const bool is_called = called != waiting::never && others <= called + 2 * (wake_ + quantum_);
+    cpu.catch_up((is_called ? std::max(called, floor_.load(std::memory_order_relaxed)) : others) + wake_);
     cpu.running.store(true, std::memory_order_relaxed);
     cpu.called.store(waiting::never, std::memory_order_relaxed);
   }
@@ -106,10 +111,12 @@ class pacer {
   void wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept;
   void hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept;
   void let_go(cpu_state& cpu) noexcept;
+  void drop_call_of_one_at_rest(cpu_state& cpu) noexcept;
 
   stable_vector<cpu_state>& cpus_;
   ticks quantum_, look_, wake_;
   sleeper sleep_;
+  seen_running runs_;
   std::atomic<ticks> floor_{0};
   std::atomic<std::uint64_t> waits_{0}, given_up_{0};
 };

@@ -66,6 +66,7 @@ qemu_plugin_id_t plugin_id = 0;
 std::atomic<bool> watching{false};
 
 void sleep_on(bell& b, std::uint32_t rings) { b.wait(rings); }
+bool host_runs(unsigned vcpu) { return contexts[vcpu].thread.runs(); }
 
 /// The physical address of an access; false if it is a device's.
 bool physical_address(qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t& physical) {
@@ -80,7 +81,7 @@ constexpr std::uint64_t last_mapped = ~std::uint64_t{0} << 24;  // from here on 
 /// [LM8] The store is done: whom it has woken, the host runs.
 void note_interrupts(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address) {
   if (!qemu_plugin_mem_is_store(info) || !guest_instructions().sends_interrupt(address)) return;
-  the_session->call_idle(vcpu, [](unsigned other) { return contexts[other].thread.runs(); });
+  the_session->call_idle(vcpu);
 }
 
 template <who By, bool Locked, bool Watched>
@@ -254,7 +255,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     if (!info->system_emulation)
       throw machine_error("expected QEMU's system emulation (qemu-system-x86_64 or -aarch64)");
     use_instructions_of(info->target_name);
-    the_session = session::from_arguments({argv, argv + argc}, sleep_on).release();
+    the_session = session::from_arguments({argv, argv + argc}, sleep_on, host_runs).release();
     if (static_cast<int>(the_session->of().cpus()) != info->system.smp_vcpus) {
       throw machine_error("cpu_node: expected as many CPUs as QEMU's -smp has, " +
                           std::to_string(info->system.smp_vcpus) + ", found " +

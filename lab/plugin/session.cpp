@@ -34,7 +34,7 @@ std::uint64_t kernel_entries::most_frequent() const {
 }
 
 session::session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock,
-                 precision exactness)
+                 precision exactness, pacer::seen_running runs)
     : machine_(std::move(m)),
       precision_(exactness),
       out_(std::move(out)),
@@ -42,7 +42,7 @@ session::session(machine m, std::filesystem::path out, pacer::sleeper sleep, std
       ticks_per_instruction_(static_cast<ticks>(std::llround(machine_.cpi * ticks_per_cycle))),
       map_(machine_),
       model_(std::make_unique<memory_system>(machine_, map_)),
-      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), sleep),
+      clocks_(cpus_, exactness, model_->scale().from_ns(machine_.core.wake_ns), sleep, runs),
       regions_(cpus_, clocks_) {
   for (unsigned cpu = 0; cpu != machine_.cpus(); ++cpu) {
     cpus_.emplace_back(machine_.cpu_core[cpu], machine_.cpu_l3[cpu], machine_.cpu_node[cpu], machine_.overlap,
@@ -51,7 +51,8 @@ session::session(machine m, std::filesystem::path out, pacer::sleeper sleep, std
   model_->paced_by(clocks_);
 }
 
-std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep) {
+std::unique_ptr<session> session::from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep,
+                                                 pacer::seen_running runs) {
   std::filesystem::path machine_file, out, clock, hot;
   precision exactness;
   for (const std::string& argument : arguments) {
@@ -72,7 +73,7 @@ std::unique_ptr<session> session::from_arguments(const std::vector<std::string>&
   if (machine_file.empty()) throw machine_error("expected machine=FILE, found no such argument");
   if (out.empty()) throw machine_error("expected out=FILE, found no such argument");
   auto made = std::make_unique<session>(read_machine(machine_file), out, sleep,
-                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness);
+                                        clock.empty() ? nullptr : std::make_unique<clock_file>(clock), exactness, runs);
   if (!hot.empty()) made->watch_for(hot);
   return made;
 }

@@ -50,9 +50,10 @@ class session {
   enum class entry : std::uint8_t { system_call, other };
 
   session(machine m, std::filesystem::path out, pacer::sleeper sleep, std::unique_ptr<clock_file> clock = nullptr,
-          precision exactness = {});
+          precision exactness = {}, pacer::seen_running runs = pacer::not_seen);
   /// "machine=FILE", "out=FILE", and perhaps "clock=FILE", "hot=FILE" and "quantum=CYCLES".
-  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep);
+  static std::unique_ptr<session> from_arguments(const std::vector<std::string>& arguments, pacer::sleeper sleep,
+                                                 pacer::seen_running runs = pacer::not_seen);
 
   [[nodiscard]] const machine& of() const { return machine_; }
   [[nodiscard]] const memory_map& map() const { return map_; }
@@ -90,12 +91,11 @@ class session {
     cpus_[cpu].set_timed(false);
     clocks_.rest(cpus_[cpu]);
   }
-  /// A CPU has sent interrupts, to an idle one perhaps: to those which the host runs now, by `is_run`.
-  template <class IsRun>
-  void call_idle(unsigned cpu, IsRun&& is_run) noexcept {
+  /// A CPU has sent interrupts, to idle ones perhaps.
+  void call_idle(unsigned cpu) noexcept {
     if (model() == nullptr) return;
     for (unsigned other = 0; other != machine_.cpus(); ++other) {
-      if (other != cpu) clocks_.call(cpus_[other], cpus_[cpu], [&] { return is_run(other); });
+      if (other != cpu) clocks_.call(other, cpus_[cpu]);
     }
   }
   /// A mark of <homing/lab.h>: the operation, and the address that it loaded.

@@ -90,58 +90,89 @@ TEST(LabPacer, WhereNobodyRunsTimeGoesOnFromTheFarthest) {
 
 struct LabPacerCalls : ::testing::Test {
   LabPacerCalls() {
+    is_run = true;
     for (unsigned running : {0, 1}) {
       cpus[running].running = true;
       cpus[running].advance_to(cycles(1000));
     }
   }
-  static bool is_run() { return true; }
-
-  stable_vector<cpu_state> cpus = made(4);
-  pacer clocks{cpus, {}, cycles(100), [](bell&, std::uint32_t) {}};
-};
-
-TEST_F(LabPacerCalls, WhoIsCalledGoesOnAWhileAfterTheFirstCall) {
-  clocks.call(cpus[2], cpus[0], is_run);
-  cpus[0].advance_to(cycles(1200));
-  clocks.call(cpus[2], cpus[0], is_run);
-  for (unsigned running : {0, 1}) cpus[running].advance_to(cycles(70000));  // the host is late
-  clocks.wake(cpus[2]);
-  EXPECT_EQ(cpus[2].now(), cycles(1100));
-  clocks.rest(cpus[2]);
-  clocks.wake(cpus[2]);
-  EXPECT_EQ(cpus[2].now(), cycles(70100)) << "a call is for one time";
-}
-
-TEST_F(LabPacerCalls, OthersWaitForWhoIsCalledUntilItRests) {
-  const auto waits_of_one = [&] {
+  void advance_both(ticks to) {
+    for (unsigned running : {0, 1}) cpus[running].advance_to(to);
+  }
+  std::uint64_t waits_of_one() {
     const std::uint64_t before = clocks.waits();
     clocks.check(cpus[1]);
     return clocks.waits() - before;
-  };
-  cpus[0].advance_to(cycles(9000));
-  cpus[1].advance_to(cycles(9000));
-  clocks.call(cpus[2], cpus[0], is_run);
-  EXPECT_EQ(waits_of_one(), 0U) << "it goes on at 9,100 at the earliest";
-  cpus[0].advance_to(cycles(12000));
-  cpus[1].advance_to(cycles(12000));
+  }
+  inline static bool is_run = true;
+
+  stable_vector<cpu_state> cpus = made(4);
+  pacer clocks{cpus, {}, cycles(5000), [](bell&, std::uint32_t) {}, [](unsigned) { return is_run; }};
+};
+
+TEST_F(LabPacerCalls, WhoIsCalledGoesOnAWhileAfterTheFirstCall) {
+  clocks.call(2, cpus[0]);
+  advance_both(cycles(1200));
+  clocks.call(2, cpus[0]);
+  advance_both(cycles(6900));
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(6000));
+  clocks.rest(cpus[2]);
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(11900)) << "a call is for one time";
+}
+
+TEST_F(LabPacerCalls, ACallThatOthersAreFarBeyondWasNone) {
+  clocks.call(2, cpus[0]);
+  advance_both(cycles(100000));
+  clocks.wake(cpus[2]);
+  EXPECT_EQ(cpus[2].now(), cycles(105000));
+}
+
+TEST_F(LabPacerCalls, OthersWaitForWhoIsCalledUntilItRests) {
+  advance_both(cycles(9000));
+  clocks.call(2, cpus[0]);
+  EXPECT_EQ(waits_of_one(), 0U) << "it goes on at 14,000 at the earliest";
+  advance_both(cycles(16000));
   EXPECT_EQ(waits_of_one(), 1U);
   clocks.rest(cpus[2]);
   EXPECT_EQ(waits_of_one(), 0U);
 }
 
+/// It was on its way to its rest when the interrupt was sent, and it was not for it.
+TEST_F(LabPacerCalls, OthersWaitOnceForWhoRestsAlready) {
+  clocks.call(2, cpus[0]);
+  is_run = false;
+  advance_both(cycles(16000));
+  const std::uint64_t given_up = clocks.given_up();
+  EXPECT_EQ(waits_of_one(), 1U);
+  EXPECT_EQ(clocks.given_up(), given_up);
+  EXPECT_EQ(waits_of_one(), 0U);
+}
+
 TEST_F(LabPacerCalls, OnlyWhoSeemsToHaveGotTheInterruptIsCalled) {
-  clocks.call(cpus[1], cpus[0], is_run);
+  clocks.call(1, cpus[0]);
   EXPECT_EQ(cpus[1].called, waiting::never) << "it runs";
-  clocks.call(cpus[2], cpus[0], [] { return false; });
-  EXPECT_EQ(cpus[2].called, waiting::never) << "the host does not run it";
-  clocks.call(cpus[3], cpus[2], is_run);
+  clocks.call(3, cpus[2]);
   EXPECT_EQ(cpus[3].called, waiting::never) << "an idle CPU has no time to give";
-  clocks.call(cpus[2], cpus[0], [&] {
-    clocks.rest(cpus[2]);
-    return true;
-  });
-  EXPECT_EQ(cpus[2].called, waiting::never) << "it has had a look meanwhile, and rests again";
+  is_run = false;
+  clocks.call(2, cpus[0]);
+  EXPECT_EQ(cpus[2].called, waiting::never) << "the host does not run it";
+}
+
+TEST(LabPacer, WhoHasHadALookMeanwhileIsNotCalled) {
+  static stable_vector<cpu_state> cpus = made(2);
+  static pacer* rests_at;
+  pacer clocks(
+      cpus, {}, cycles(100), [](bell&, std::uint32_t) {},
+      [](unsigned cpu) {
+        rests_at->rest(cpus[cpu]);
+        return true;
+      });
+  rests_at = &clocks;
+  cpus[0].running = true;
+  clocks.call(1, cpus[0]);
+  EXPECT_EQ(cpus[1].called, waiting::never);
 }
 
 }  // namespace
