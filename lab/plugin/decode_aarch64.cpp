@@ -243,8 +243,8 @@ micro_op decode_one(std::span<const std::uint8_t> code) {
 constexpr const char* not_seen[] = {
     "a weak memory order (the emulation keeps the host's, which is stronger: what lacks a barrier may still run right)",
     "what acquire and release cost (an atomic read-modify-write waits for all before it, which a relaxed one need not)",
-    "hints (prefetches, non-temporal pairs), and DC ZVA (the lab's kernel says that it is prohibited: zeroes are "
-    "stored)",
+    ("hints (prefetches, non-temporal pairs), and DC ZVA (the lab's kernel says that it is prohibited: zeroes are "
+     "stored)"),
 };
 
 }  // namespace
