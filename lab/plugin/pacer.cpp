@@ -56,7 +56,8 @@ void pacer::drop_call_of_one_at_rest(cpu_state& cpu) noexcept {
   if (cpu.running.load(std::memory_order_relaxed) || cpu.called.load(std::memory_order_relaxed) == waiting::never)
     return;
   for (unsigned i = 0; i != cpus_.size(); ++i) {
-    if (&cpus_[i] == &cpu && !runs_(i)) cpu.called.store(waiting::never);
+    // Relaxed: a call that comes just now may be lost, and that CPU goes on where the slowest is.
+    if (&cpus_[i] == &cpu && !runs_(i)) cpu.called.store(waiting::never, std::memory_order_relaxed);
   }
 }
 

@@ -58,11 +58,12 @@ class pacer {
   void call(unsigned idle, const cpu_state& by) noexcept {
     cpu_state& cpu = cpus_[idle];
     if (!by.running.load(std::memory_order_relaxed) || cpu.running.load(std::memory_order_relaxed)) return;
-    const std::uint64_t rests = cpu.rests.load();
+    // seq_cst, all four: it may have had a look meanwhile, and rest again, and then nobody would take this call back.
+    // Either the last look here sees that, or rest() clears what is written before. Partner: rest().
+    const std::uint64_t rests = cpu.rests.load(std::memory_order_seq_cst);
     ticks expected = waiting::never;  // the first call counts
-    if (!runs_(idle) || !cpu.called.compare_exchange_strong(expected, by.now())) return;
-    // It may have had a look meanwhile, and rest again: nobody would take this call back. Partner: rest().
-    if (cpu.rests.load() != rests) cpu.called.store(waiting::never);
+    if (!runs_(idle) || !cpu.called.compare_exchange_strong(expected, by.now(), std::memory_order_seq_cst)) return;
+    if (cpu.rests.load(std::memory_order_seq_cst) != rests) cpu.called.store(waiting::never, std::memory_order_seq_cst);
   }
   /// A CPU that was called goes on a while after that. Others have waited, so a call that is far behind them was none:
   /// it was seen on its way to its rest. Who was not called, but woken by a timer, goes on where the slowest running
@@ -80,8 +81,9 @@ class pacer {
   /// A CPU has nothing to do, or had not, whoever called it: nobody waits for it.
   void rest(cpu_state& cpu) noexcept {
     cpu.running.store(false, std::memory_order_relaxed);
-    cpu.rests.fetch_add(1);
-    cpu.called.store(waiting::never);
+    // seq_cst: counted before the call is taken back; partner: call(), which writes one and then looks at the count.
+    cpu.rests.fetch_add(1, std::memory_order_seq_cst);
+    cpu.called.store(waiting::never, std::memory_order_seq_cst);
     progress(cpu);
   }
   /// Nobody is to be earlier than `t` from now on.
