@@ -49,15 +49,16 @@ void append(std::string& text, const char* format, Values... values) {
 class trace_access {
  public:
   static trace_buffer* make(const counters& now) noexcept {
-    void* const memory = ::mmap(nullptr, trace_buffer::capacity * sizeof(traced_task), PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    constexpr std::size_t bytes = trace_buffer::capacity * sizeof(trace_buffer::entry);
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     auto* const buffer = new (std::nothrow) trace_buffer;
     if (buffer == nullptr) {
-      ::munmap(memory, trace_buffer::capacity * sizeof(traced_task));
+      ::munmap(memory, bytes);
       return nullptr;
     }
-    buffer->tasks_ = static_cast<traced_task*>(memory);
+    buffer->entries_ = static_cast<trace_buffer::entry*>(memory);
     buffer->thread_ = ::gettid();
     static_cast<void>(buffer->how_taken(now));  // what an earlier thread of the record did is not this one's
     const std::lock_guard hold(list_lock);
@@ -80,6 +81,7 @@ class trace_access {
       mine->next_ = nullptr;
       mine->count_.store(0, sync::relaxed);
       mine->dropped_.store(0, sync::relaxed);
+      ++mine->life_;
       mine->thread_ = ::gettid();
     }
     newest.store(mine, sync::relaxed);
@@ -97,14 +99,25 @@ taken_from trace_buffer::how_taken(const counters& now) noexcept {
   return how;
 }
 
-void trace_buffer::add(const traced_task& task) noexcept {
+traced_place trace_buffer::begin(const traced_task& task) noexcept {
   const std::size_t at = count_.load(sync::relaxed);  // relaxed: only the owner writes it
   if (at == capacity) {
     dropped_.store(dropped_.load(sync::relaxed) + 1, sync::relaxed);
-    return;
+  } else {
+    new (&entries_[at]) entry{task, sync::atomic<std::int64_t>(still_running)};
+    count_.store(at + 1, sync::release);  // partner: size()
   }
-  tasks_[at] = task;
-  count_.store(at + 1, sync::release);  // partner: size()
+  return {at, life_};
+}
+
+void trace_buffer::end(traced_place place, std::int64_t end_ns) noexcept {
+  if (place.at == capacity || place.life != life_) return;  // dropped, or begun in the parent of this process
+  entries_[place.at].end_ns.store(end_ns, sync::relaxed);   // relaxed: nothing is published by it
+}
+
+std::optional<std::int64_t> trace_buffer::end_ns(std::size_t i) const noexcept {
+  const std::int64_t value = entries_[i].end_ns.load(sync::relaxed);
+  return value == still_running ? std::nullopt : std::optional(value);
 }
 
 void switch_trace_on() noexcept { is_on.store(true, sync::relaxed); }
@@ -127,7 +140,7 @@ std::int64_t trace_clock_ns() noexcept {
       .count();
 }
 
-std::string trace_json(const trace_buffer* first, const std::vector<traced_domain>& domains) {
+std::string trace_json(const trace_buffer* first, const std::vector<traced_domain>& domains, std::int64_t now_ns) {
   std::int64_t start = 0;
   bool any = false;
   std::uint64_t dropped = 0;
@@ -169,14 +182,15 @@ std::string trace_json(const trace_buffer* first, const std::vector<traced_domai
       }
       const auto how = static_cast<std::size_t>(t.how);
       const std::int64_t begin = t.begin_ns - start;
-      const std::int64_t length = t.end_ns - t.begin_ns;
+      const std::optional<std::int64_t> end = buffers[b]->end_ns(i);
+      const std::int64_t length = std::max(end.value_or(now_ns), t.begin_ns) - t.begin_ns;
       append(
           text,
           "{\"ph\":\"X\",\"pid\":%u,\"tid\":%zu,\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"name\":\"%s\",\"cat\":\"%s\","
-          "\"args\":{\"home\":%u}},\n",
+          "\"args\":{\"home\":%u%s}},\n",
           pid, tid, static_cast<long long>(begin / 1000), static_cast<long long>(begin % 1000),
           static_cast<long long>(length / 1000), static_cast<long long>(length % 1000), names[how], kinds[how],
-          static_cast<unsigned>(t.home));
+          static_cast<unsigned>(t.home), end ? "" : ",\"ended\":false");
     }
   }
   // The last element has no comma behind it.
@@ -187,7 +201,7 @@ std::string trace_json(const trace_buffer* first, const std::vector<traced_domai
 void write_trace(const char* path, const std::vector<traced_domain>& domains) noexcept {
   try {
     std::string name = path;
-    const std::string text = trace_json(all_traces(), domains);
+    const std::string text = trace_json(all_traces(), domains, trace_clock_ns());
     platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::create);
     if (out.error_number == EEXIST) {
       name += '.' + std::to_string(::getpid());

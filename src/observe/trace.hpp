@@ -2,7 +2,9 @@
 ///
 /// Ownership: each thread has a buffer of its own, bounded and never freed; when it is full, later tasks are only
 ///            counted.
-/// Threads:   the owner writes; whoever writes the file reads what was complete by then.
+/// Threads:   the owner notes that a task begins; who ends it, perhaps another thread, notes the end. Whoever writes
+///            the file reads what had begun by then. A task that frees a waiter may still be ending when the program
+///            exits: it is in the trace, as it is in the report's counts.
 /// Cost:      none when it is off but a look at a pointer that is null.
 #pragma once
 
@@ -10,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +27,15 @@ enum class taken_from : std::uint8_t { own, steal_near, steal_far, mailbox, shar
 
 struct traced_task {
   std::int64_t begin_ns;  ///< of the steady clock
-  std::int64_t end_ns;
-  std::uint16_t ran_in;  ///< domain
+  std::uint16_t ran_in;   ///< domain
   std::uint16_t home;
   taken_from how;
+};
+
+/// Where a trace keeps a task that has begun: for the call that ends it.
+struct traced_place {
+  std::size_t at;
+  unsigned life;  ///< of the buffer: the child of a fork begins anew
 };
 
 /// Of one thread.
@@ -36,11 +45,15 @@ class trace_buffer {
 
   /// What the counters say that the thread has just done to get a task: compares them with those of its last call.
   [[nodiscard]] taken_from how_taken(const counters& now) noexcept;
-  /// The owner's; a task in a task ends, and is added, before it.
-  void add(const traced_task& task) noexcept;
+  /// The owner's.
+  [[nodiscard]] traced_place begin(const traced_task& task) noexcept;
+  /// Any thread's, once for each begin().
+  void end(traced_place place, std::int64_t end_ns) noexcept;
 
-  [[nodiscard]] std::size_t size() const noexcept { return count_.load(sync::acquire); }  // partner: add()
-  [[nodiscard]] const traced_task& operator[](std::size_t i) const noexcept { return tasks_[i]; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_.load(sync::acquire); }  // partner: begin()
+  [[nodiscard]] const traced_task& operator[](std::size_t i) const noexcept { return entries_[i].task; }
+  /// When the task ended; nothing while it runs.
+  [[nodiscard]] std::optional<std::int64_t> end_ns(std::size_t i) const noexcept;
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(sync::relaxed); }
   [[nodiscard]] pid_t thread() const noexcept { return thread_; }
   [[nodiscard]] const trace_buffer* next() const noexcept { return next_; }
@@ -48,10 +61,17 @@ class trace_buffer {
  private:
   friend class trace_access;
   static constexpr std::size_t seen_count = 5;
+  static constexpr std::int64_t still_running = std::numeric_limits<std::int64_t>::min();
+
+  struct entry {
+    traced_task task;
+    sync::atomic<std::int64_t> end_ns;
+  };
 
   trace_buffer* next_ = nullptr;
-  traced_task* tasks_ = nullptr;
+  entry* entries_ = nullptr;
   pid_t thread_ = 0;
+  unsigned life_ = 0;  ///< changed only where there is one thread
   sync::atomic<std::size_t> count_{0};
   sync::atomic<std::uint64_t> dropped_{0};
   std::uint64_t seen_[seen_count] = {};
@@ -75,7 +95,9 @@ struct traced_domain {
 };
 
 /// The trace in Chrome's JSON (trace_event): a process a domain, a thread a thread, complete events in microseconds.
-[[nodiscard]] std::string trace_json(const trace_buffer* newest, const std::vector<traced_domain>& domains);
+/// A task that runs still lasts until `now_ns`, with `"ended":false` among its arguments.
+[[nodiscard]] std::string trace_json(const trace_buffer* newest, const std::vector<traced_domain>& domains,
+                                     std::int64_t now_ns);
 
 /// Writes the trace into `path`; if that exists already, as another process of the same run has it, into path.PID.
 /// Errors: one line on stderr.

@@ -7,29 +7,22 @@
 namespace homing::scheduler {
 namespace {
 
+std::uint16_t number_of(domain_index d) noexcept { return static_cast<std::uint16_t>(to_index(d)); }
+
+/// Notes a task where it began; another thread may end it.
 class traced_scope {
  public:
-  traced_scope(dispatcher& d, domain_index home) noexcept
-      : d_(d),
-        home_(home),
-        how_(d.thread->trace->how_taken(d.thread->counters)),
-        begin_ns_(observe::trace_clock_ns()) {}
-  ~traced_scope() {
-    const thread_state& now = *d_.thread;
-    if (now.trace != nullptr) {
-      now.trace->add({begin_ns_, observe::trace_clock_ns(), number_of(now.domain), number_of(home_), how_});
-    }
-  }
+  traced_scope(const thread_state& t, domain_index home) noexcept
+      : trace_(*t.trace),
+        place_(trace_.begin(
+            {observe::trace_clock_ns(), number_of(t.domain), number_of(home), trace_.how_taken(t.counters)})) {}
+  ~traced_scope() { trace_.end(place_, observe::trace_clock_ns()); }
   traced_scope(const traced_scope&) = delete;
   traced_scope& operator=(const traced_scope&) = delete;
 
  private:
-  static std::uint16_t number_of(domain_index d) noexcept { return static_cast<std::uint16_t>(to_index(d)); }
-
-  dispatcher& d_;
-  domain_index home_;
-  observe::taken_from how_;
-  std::int64_t begin_ns_;
+  observe::trace_buffer& trace_;
+  observe::traced_place place_;
 };
 
 void count_task(thread_state& t, domain_index home) noexcept {
@@ -52,7 +45,7 @@ task* run_observed(dispatcher& d, task& work, domain_index home) {
   if (d.thread->trace == nullptr) {
     return run_or_cancel(d, work);
   }
-  const traced_scope scope(d, home);
+  const traced_scope scope(*d.thread, home);
   return run_or_cancel(d, work);
 }
 

@@ -8,8 +8,9 @@
 
 namespace homing::scheduler {
 
-/// Runs or cancels the task as the loop would, counts where it ran, and notes it in the trace of the thread that ends
-/// it, if one is made: a stack that was suspended inside the task may have moved. The task's exception passes through.
+/// Runs or cancels the task as the loop would, counts where it began, and notes it in that thread's trace, if one is
+/// made. A stack that is suspended inside the task may move: another thread notes the end. The task's exception passes
+/// through.
 [[gnu::noinline]] task* run_observed(dispatcher& d, task& work, domain_index home);
 
 }  // namespace homing::scheduler

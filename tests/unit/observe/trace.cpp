@@ -55,10 +55,10 @@ TEST(Trace, JsonHasAProcessADomainAndAThreadEach) {
   restart_trace_after_fork(nullptr);
   trace_buffer* const buffer = make_trace_buffer(counters());
   ASSERT_NE(buffer, nullptr);
-  buffer->add({1'000'000, 1'002'500, 0, 0, taken_from::own});
-  buffer->add({1'003'007, 1'004'007, 1, 0, taken_from::steal_far});
-  buffer->add({1'005'000, 1'006'000, 1, 1, taken_from::steal_near});
-  const std::string text = trace_json(all_traces(), {{4}, {7}});
+  buffer->end(buffer->begin({1'000'000, 0, 0, taken_from::own}), 1'002'500);
+  buffer->end(buffer->begin({1'003'007, 1, 0, taken_from::steal_far}), 1'004'007);
+  buffer->end(buffer->begin({1'005'000, 1, 1, taken_from::steal_near}), 1'006'000);
+  const std::string text = trace_json(all_traces(), {{4}, {7}}, 2'000'000);
   EXPECT_NE(text.find("\"domain 0 (node 4)\""), std::string::npos);
   EXPECT_NE(text.find("\"domain 1 (node 7)\""), std::string::npos);
   EXPECT_EQ(occurrences(text, "\"ph\":\"X\""), 3U);
@@ -79,14 +79,47 @@ TEST(Trace, AFullBufferDropsAndSaysHowMany) {
   trace_buffer* const buffer = make_trace_buffer(counters());
   ASSERT_NE(buffer, nullptr);
   for (std::size_t i = 0; i < trace_buffer::capacity + 3; ++i) {
-    buffer->add({static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1, 0, 0, taken_from::own});
+    const auto begin_ns = static_cast<std::int64_t>(i);
+    buffer->end(buffer->begin({begin_ns, 0, 0, taken_from::own}), begin_ns + 1);
   }
   EXPECT_EQ(buffer->size(), trace_buffer::capacity);
   EXPECT_EQ(buffer->dropped(), 3U);
   EXPECT_EQ((*buffer)[trace_buffer::capacity - 1].begin_ns, static_cast<std::int64_t>(trace_buffer::capacity) - 1);
   restart_trace_after_fork(buffer);
   EXPECT_EQ(buffer->size(), 0U) << "a forked child begins anew";
-  EXPECT_NE(trace_json(all_traces(), {{0}}).find("\"dropped_tasks\":0"), std::string::npos);
+  EXPECT_NE(trace_json(all_traces(), {{0}}, 0).find("\"dropped_tasks\":0"), std::string::npos);
+}
+
+TEST(Trace, ATaskThatRunsStillIsInIt) {
+  switch_trace_on();
+  restart_trace_after_fork(nullptr);
+  trace_buffer* const buffer = make_trace_buffer(counters());
+  ASSERT_NE(buffer, nullptr);
+  const traced_place outer = buffer->begin({1'000, 0, 0, taken_from::own});
+  buffer->end(buffer->begin({2'000, 0, 0, taken_from::own}), 3'000);
+  const std::string running = trace_json(all_traces(), {{0}}, 9'000);
+  EXPECT_NE(running.find("\"ts\":0.000,\"dur\":8.000"), std::string::npos) << "until it was written: " << running;
+  EXPECT_EQ(occurrences(running, "\"ended\":false"), 1U) << running;
+  buffer->end(outer, 4'000);
+  const std::string ended = trace_json(all_traces(), {{0}}, 9'000);
+  EXPECT_NE(ended.find("\"ts\":0.000,\"dur\":3.000"), std::string::npos) << ended;
+  EXPECT_EQ(occurrences(ended, "\"ended\""), 0U) << ended;
+  restart_trace_after_fork(nullptr);
+}
+
+TEST(Trace, TheEndOfAParentsTaskIsNoneOfItsForkedChilds) {
+  switch_trace_on();
+  restart_trace_after_fork(nullptr);
+  trace_buffer* const buffer = make_trace_buffer(counters());
+  ASSERT_NE(buffer, nullptr);
+  const traced_place parents = buffer->begin({1'000, 0, 0, taken_from::own});
+  restart_trace_after_fork(buffer);
+  const traced_place childs = buffer->begin({2'000, 0, 0, taken_from::own});
+  buffer->end(parents, 3'000);
+  EXPECT_EQ(buffer->end_ns(0), std::nullopt);
+  buffer->end(childs, 4'000);
+  EXPECT_EQ(buffer->end_ns(0), 4'000);
+  restart_trace_after_fork(nullptr);
 }
 
 TEST(TaskHomes, AddUpWhileAThreadMoves) {
