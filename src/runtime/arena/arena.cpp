@@ -320,10 +320,18 @@ void arena::new_spawned_work_that_stays(isolation_tag isolation, const arena_slo
 void arena::call_somebody(const work_call& call, reach who) noexcept {
   const bool rested = account_.workers.load(sync::relaxed) == 0;
   call_one(call, who);
-  if (rested && wakes_two_.load(sync::relaxed)) {  // [S19]
-    wakes_two_.store(false, sync::relaxed);
-    call_another(call.home);
+  if (rested) {  // [S19]
+    expect_workers();
+    const unsigned expected = std::min(expected_workers_.load(sync::relaxed), others_called);
+    for (unsigned called = 1; called < expected && call_another(call.home); ++called) {
+    }
   }
+}
+
+/// Two that call at the same time may both do it: the counts are hints.
+void arena::expect_workers() noexcept {
+  expected_workers_.store(useful_workers_.load(sync::relaxed), sync::relaxed);
+  useful_workers_.store(0, sync::relaxed);
 }
 
 void arena::call_one(const work_call& call, reach who) noexcept {
@@ -367,10 +375,11 @@ void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
   if (!account_.called_for_deques.load(sync::relaxed)) {
     return;  // without a look at every slot
   }
-  if (has_tasks_for(2) && !wakes_two_.load(sync::relaxed)) {
-    wakes_two_.store(true, sync::relaxed);
-  }
-  for (unsigned i = 0; i != others_called && has_tasks_for(std::max(tasks_min, searching.in_all())); ++i) {
+  const auto are_enough = [&] {
+    return account_.workers.load(sync::relaxed) >= static_cast<int>(expected_workers_.load(sync::relaxed)) &&
+           !has_tasks_for(std::max(tasks_min, searching.in_all()));
+  };
+  for (unsigned i = 0; i != others_called && !are_enough(); ++i) {
     if (!call_another(home)) {
       return;
     }
@@ -381,7 +390,7 @@ void arena::make_others(domain_index home) noexcept {
   if (!account_.called_for_deques.load(sync::relaxed)) {
     return;
   }
-  for (unsigned i = 0; i != others_called && has_use_for_another() && supplier_.make_worker(*this, home); ++i) {
+  for (unsigned i = 0; i != others_made && has_use_for_another() && supplier_.make_worker(*this, home); ++i) {
   }
 }
 

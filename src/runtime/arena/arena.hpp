@@ -114,11 +114,14 @@ class arena final : public work_places, private search_caller {
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(domain_index home) noexcept;
 
-  /// [S19] A called worker, before it settles in or looks for work: calls two more if there are tasks for
-  /// all that search, and at least so many (> 0).
+  /// [S19] A called worker, before it settles in or looks for work: calls three more if the last burst of work had use
+  /// for more workers, or if there are tasks for all that search, and at least so many (> 0).
   void call_others(domain_index home, unsigned tasks_min) noexcept;
   /// [S19] A new worker: has two more made, if there may be more. So all threads are made at the first work, as a tree.
   void make_others(domain_index home) noexcept;
+
+  /// [S19] A worker that was called has found a task.
+  void worker_was_of_use() noexcept { useful_workers_.fetch_add(1, sync::relaxed); }
 
   /// Fewer workers are here or on their way than it is allotted; a hint.
   [[nodiscard]] bool has_unfilled_share() const noexcept {
@@ -226,6 +229,8 @@ class arena final : public work_places, private search_caller {
   [[gnu::noinline]] void call_somebody(const work_call& call, reach who) noexcept;
   /// The part of it that somebody relies on.
   void call_one(const work_call& call, reach who) noexcept;
+  /// [S19] A burst of work begins.
+  void expect_workers() noexcept;
   /// [S19] One more, on whom nobody relies. False if none can come.
   bool call_another(domain_index home) noexcept;
   [[nodiscard]] bool has_use_for_another() const noexcept;
@@ -251,10 +256,12 @@ class arena final : public work_places, private search_caller {
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
-  /// [S19] Who calls while no worker is here calls two: the last one that was called found tasks for more.
-  sync::atomic<bool> wakes_two_{false};
+  /// [S19] A burst of work begins with a call while no worker is here, and ends when the last one has left.
+  sync::atomic<unsigned> useful_workers_{0};    ///< in this burst: that were called and found a task
+  sync::atomic<unsigned> expected_workers_{0};  ///< what that count was at the end of the burst before
   static constexpr unsigned starved_calls_per_look = 256;
-  static constexpr unsigned others_called = 2;  ///< by a worker that was called itself
+  static constexpr unsigned others_made = 2;    ///< by a worker that is new itself
+  static constexpr unsigned others_called = 3;  ///< by one that was called itself, or by who begins a burst
 
   searchers searchers_;
   worker_account account_;

@@ -104,6 +104,9 @@ task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_ma
   }
   hand_call_on(t, duty);
   if (found != nullptr) {
+    if (Waiter::is_for_any_arena && mark == search_mark::held) {
+      t.in->worker_was_of_use();
+    }
     t.looks_since_ns = 0;
     notify_entry(t);
   }

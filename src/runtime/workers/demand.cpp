@@ -22,7 +22,10 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   // then looks whether arenas are listed that were not served.
   const bool was_listed = list_newcomer(a);
   sync::full_fence();
-  if (was_listed && a.worker_could_enter() && send_one_of_share(a, home, 1, turned_away::waits) == sent::one) {
+  // [A14] Where another arena could use more, or thieves stay in their domain, a worker of another one is no choice
+  // without an allotment.
+  const unsigned domains = a.thieves_stay() || unmet() ? 1 : domain_count_;
+  if (was_listed && a.worker_could_enter() && send_one_of_share(a, home, domains, turned_away::waits) == sent::one) {
     return true;
   }
   // Thousands of small arenas may wait for a few workers: they need no new allotment each. A mandatory worker is
