@@ -1,11 +1,8 @@
 // How long it takes until every thread has work: tasks, as many as threads, each of which waits for all others. Once
 // with threads that sleep, once in a process that has not made them yet.
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "../common/all_threads.hpp"
 #include "../common/harness.hpp"
 
 namespace {
@@ -20,29 +18,6 @@ namespace {
 constexpr auto pause_time = std::chrono::milliseconds(10);
 constexpr std::int64_t watch_ns = 1'000'000;
 constexpr auto longest_wait = std::chrono::seconds(20);
-
-/// Nanoseconds from the call until the last of `threads` tasks has begun; -1 if they don't all come.
-std::int64_t until_all_work(int threads) {
-  std::atomic<int> begun{0};
-  std::atomic<std::int64_t> last_ns{0};
-  std::atomic<bool> all_came{true};
-  const std::int64_t sent_ns = bench::wall_ns();
-  tbb::parallel_for(
-      tbb::blocked_range<int>(0, threads, 1),
-      [&](const tbb::blocked_range<int>&) {
-        if (begun.fetch_add(1) + 1 == threads) {
-          last_ns.store(bench::wall_ns());
-          return;
-        }
-        const auto give_up = std::chrono::steady_clock::now() + longest_wait;
-        while (last_ns.load(std::memory_order_acquire) == 0 && all_came.load(std::memory_order_relaxed)) {
-          std::this_thread::yield();  // there may be fewer CPUs than threads
-          if (std::chrono::steady_clock::now() > give_up) all_came.store(false);
-        }
-      },
-      tbb::simple_partitioner{});
-  return all_came.load() ? last_ns.load() - sent_ns : -1;
-}
 
 /// Whether the kernel says of all threads but this one that they sleep.
 bool others_sleep() {
@@ -78,7 +53,7 @@ void woken(bench::session& session) {
     for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
       session.expect(let_workers_sleep(), "all threads sleep");
       const std::int64_t cpu_before_ns = bench::process_cpu_ns();
-      const std::int64_t ns = until_all_work(session.threads());
+      const std::int64_t ns = bench::until_all_work(session.threads(), longest_wait);
       session.expect(ns >= 0, "all threads come");
       watch.add_wall(ns);
       watch.add_cpu(bench::process_cpu_ns() - cpu_before_ns);
@@ -130,7 +105,7 @@ int be_young(const char* count, const char* answer_to) {
   tbb::task_arena arena(threads);
   const std::int64_t cpu_before_ns = bench::process_cpu_ns();
   times young{};
-  young.wall_ns = arena.execute([&] { return until_all_work(threads); });
+  young.wall_ns = arena.execute([&] { return bench::until_all_work(threads, longest_wait); });
   young.cpu_ns = bench::process_cpu_ns() - cpu_before_ns;
   return write(std::atoi(answer_to), &young, sizeof young) == static_cast<ssize_t>(sizeof young) ? 0 : 1;
 }
