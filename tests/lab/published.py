@@ -20,7 +20,7 @@ ROUNDS, MIB = 2000, 1
 HAND_OVERS = {
     "nehalem-ep": [((7, 6), 37.3, 0.30, "2 x X5650, a socket"), ((7, 3), 74, 0.15, "2 x X5650, two sockets")],
     "sandy-bridge": [((7, 6), 33, 0.40, "2 x E5-2690, a socket"), ((7, 3), 112, 0.25, "2 x E5-2690, two sockets")],
-    "sapphire-rapids-snc4": [((7, 6), 55, 0.40, "w9-3475X, a socket"), ((7, 5), 55, 0.40, "w9-3475X, a socket")],
+    "sapphire-rapids-snc4": [((7, 6), 55, 0.15, "w9-3475X, a socket"), ((7, 5), 55, 0.40, "w9-3475X, a socket")],
     "epyc-7601": [((63, 62), 38, 0.25, "2 x EPYC 7601, an L3"), ((63, 59), 130, 0.15, "a die"),
                   ((63, 47), 210, 0.15, "a package"), ((63, 15), 338, 0.15, "two packages")],
 }
