@@ -319,9 +319,11 @@ void arena::new_spawned_work_that_stays(isolation_tag isolation, const arena_slo
 
 void arena::call_somebody(const work_call& call, reach who) noexcept {
   const bool rested = account_.workers.load(sync::relaxed) == 0;
+  if (rested) {
+    expect_workers();  // [S19] before any worker can have found a task
+  }
   call_one(call, who);
-  if (rested) {  // [S19]
-    expect_workers();
+  if (rested) {
     const unsigned expected = std::min(expected_workers_.load(sync::relaxed), others_called);
     for (unsigned called = 1; called < expected && call_another(call.home); ++called) {
     }
