@@ -34,7 +34,7 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--machines", metavar="NAME,...", help=f"of `homing lab list` (default: {MACHINES})")
     parser.add_argument("--only", action="append", metavar="CASE", help="cases whose name contains this; repeatable")
     parser.add_argument("--threads", metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs; quick 1, 4 and all")
-    parser.add_argument("--boots", type=bench.positive, help="of each machine (default 5, quick 1)")
+    parser.add_argument("--boots", type=bench.positive, help="of each machine for each program (default 5, quick 1)")
     parser.add_argument("--reps", type=bench.positive, help="repetitions in one process (default 5, quick 3)")
     parser.add_argument("--target-us", type=bench.positive, help="of one repetition, by the host's own time with one thread")
     parser.add_argument("--quantum", type=bench.positive, metavar="CYCLES", help="of `homing lab run`; default: the lab's own")
@@ -89,7 +89,7 @@ def failures_of(boots: list[dict], jobs: list[lab_boot.LabJob]) -> list[str]:
     lines = []
     for boot in boots:
         if boot["failure"]:
-            lines.append(f"{boot['machine']}, boot {boot['number']}: {boot['failure']}")
+            lines.append(f"{boot['machine']}, {jobs[0].binary.name}, boot {boot['number']}: {boot['failure']}")
         for job, entry in zip(jobs, boot["jobs"] if not boot["failure"] else []):
             lines += [f"{boot['machine']}: {name}: {job.binary.name} at {job.threads} threads: {entry[name]['failure']}"
                       for name in NAMES if entry[name]["failure"]]
@@ -112,11 +112,13 @@ def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases:
     shape = lab.shapes[name] = lab_cases.shape(options.homing, name)
     threads = options.threads or lab_cases.thread_counts(len(shape["cpu_node"]), options.quick)
     jobs = cases.jobs(threads)
-    boots = []
+    of_program = {binary: [job for job in jobs if job.binary == binary] for binary in cases.programs}
+    boots = {binary: [] for binary in of_program}
     for number in range(1, options.boots + 1):
-        progress(f"{name}: boot {number} of {options.boots}")
-        boots.append(lab_boot.boot(lab, name, number, jobs, options.reps, options.seed))
-    boots = [boot for boot in boots if boot is not None]
+        for done, (binary, its_jobs) in enumerate(of_program.items()):
+            progress(f"{name}: round {number} of {options.boots}, {binary.name}, {done} of {len(of_program)} programs done")
+            boot = lab_boot.boot(lab, name, number, its_jobs, options.reps, options.seed)
+            boots[binary] += [boot] if boot is not None else []
     hot = {}
     hottest = next((job for job in reversed(jobs) if any(case == HOT_CASE for case, _ in job.cases)), None)
     if hottest is not None and not options.no_hot:
@@ -125,10 +127,12 @@ def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases:
             progress(f"{name}: hot lines of {library}")
             hot[library] = lab_boot.hot(lab, name, library, hottest, options.reps, options.seed)
     hot = {library: found for library, found in hot.items() if found is not None}
-    rows = [ratios.row(series, NAMES, options.seed) for series in series_of(boots, jobs)]
+    rows = [ratios.row(series, NAMES, options.seed) for binary, its_jobs in of_program.items()
+            for series in series_of(boots[binary], its_jobs)]
     return {"machine": name, "title": shape["title"], "cpus": len(shape["cpu_node"]), "nodes": len(shape["dram_ns"]),
-            "boots": len(boots), "seconds": sum(boot["seconds"] for boot in boots), "rows": rows, "hot": hot,
-            "failures": failures_of(boots, jobs)
+            "boots": max(map(len, boots.values())), "seconds": sum(boot["seconds"] for done in boots.values() for boot in done),
+            "rows": rows, "hot": hot,
+            "failures": [line for binary, its_jobs in of_program.items() for line in failures_of(boots[binary], its_jobs)]
             + [f"{name}: hot lines of {library}: {found['failure']}" for library, found in hot.items() if found["failure"]]}
 
 

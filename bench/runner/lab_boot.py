@@ -1,6 +1,7 @@
-"""One boot of a virtual machine: all jobs on both libraries, in a random order, on the model's clock.
+"""One boot of a virtual machine: all jobs of a program on both libraries, in a random order, on the model's clock.
 
-A boot's outcome is kept in a file, with a key of all that it depends on, so that a campaign goes on where it was ended.
+A boot's outcome is kept in a file, with a key of all that it depends on, so that a campaign goes on where it was ended. A boot takes
+seconds, and all programs together more than an hour: a boot each loses little when it is ended.
 """
 
 import hashlib
@@ -128,9 +129,9 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
 
 
 def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict | None:
-    """{"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new; None if it is not kept and
+    """Of one program's jobs: {"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new; None if it is not kept and
     nothing is to boot."""
-    name = f"{machine}/boot-{number}.json"
+    name = f"{machine}/{jobs[0].binary.name}-{number}.json"
     key = lab.key(machine, "boot", number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
     found = lab.kept(name, key)
     if found is not None or lab.only_kept:
