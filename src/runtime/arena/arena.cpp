@@ -324,16 +324,21 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
   }
   call_one(call, who);
   if (rested) {
-    const unsigned expected = std::min(expected_workers_.load(sync::relaxed), others_called);
-    for (unsigned called = 1; called < expected && call_another(call.home); ++called) {
+    for (unsigned called = 1; called != others_called && take_expected_call() && call_another(call.home); ++called) {
     }
   }
 }
 
 /// Two that call at the same time may both do it: the counts are hints.
 void arena::expect_workers() noexcept {
-  expected_workers_.store(useful_workers_.load(sync::relaxed), sync::relaxed);
+  // One worker may have come several times, and the first call is made in any case.
+  const int useful = static_cast<int>(std::min(useful_workers_.load(sync::relaxed), max_workers_));
+  expected_calls_.store(useful - 1, sync::relaxed);
   useful_workers_.store(0, sync::relaxed);
+}
+
+bool arena::take_expected_call() noexcept {
+  return expected_calls_.load(sync::relaxed) > 0 && expected_calls_.fetch_sub(1, sync::relaxed) > 0;
 }
 
 void arena::call_one(const work_call& call, reach who) noexcept {
@@ -377,11 +382,8 @@ void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
   if (!account_.called_for_deques.load(sync::relaxed)) {
     return;  // without a look at every slot
   }
-  const auto are_enough = [&] {
-    return account_.workers.load(sync::relaxed) >= static_cast<int>(expected_workers_.load(sync::relaxed)) &&
-           !has_tasks_for(std::max(tasks_min, searching.in_all()));
-  };
-  for (unsigned i = 0; i != others_called && !are_enough(); ++i) {
+  const auto has_use = [&] { return take_expected_call() || has_tasks_for(std::max(tasks_min, searching.in_all())); };
+  for (unsigned i = 0; i != others_called && has_use(); ++i) {
     if (!call_another(home)) {
       return;
     }

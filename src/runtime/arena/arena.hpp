@@ -231,6 +231,9 @@ class arena final : public work_places, private search_caller {
   void call_one(const work_call& call, reach who) noexcept;
   /// [S19] A burst of work begins.
   void expect_workers() noexcept;
+  /// [S19] Whether one of the burst's expected calls is the caller's to make. There is an end to them: threads that find
+  /// nothing would else call each other for ever.
+  [[nodiscard]] bool take_expected_call() noexcept;
   /// [S19] One more, on whom nobody relies. False if none can come.
   bool call_another(domain_index home) noexcept;
   [[nodiscard]] bool has_use_for_another() const noexcept;
@@ -257,8 +260,8 @@ class arena final : public work_places, private search_caller {
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
   /// [S19] A burst of work begins with a call while no worker is here, and ends when the last one has left.
-  sync::atomic<unsigned> useful_workers_{0};    ///< in this burst: that were called and found a task
-  sync::atomic<unsigned> expected_workers_{0};  ///< what that count was at the end of the burst before
+  sync::atomic<unsigned> useful_workers_{0};  ///< in this burst: that were called and found a task
+  sync::atomic<int> expected_calls_{0};       ///< left to be made in this burst, of as many as the last one had use for
   static constexpr unsigned starved_calls_per_look = 256;
   static constexpr unsigned others_made = 2;    ///< by a worker that is new itself
   static constexpr unsigned others_called = 3;  ///< by one that was called itself, or by who begins a burst

@@ -22,8 +22,6 @@ using homing::testing::in_own_process;
 using homing::testing::on_machine;
 using homing::testing::threads;
 
-constexpr int workers = 3;
-
 std::uint64_t wakeups() {
   std::uint64_t sum = 0;
   for (const scheduler::thread_state* t = scheduler::all_thread_states(); t != nullptr; t = t->next_record) {
@@ -34,6 +32,8 @@ std::uint64_t wakeups() {
 
 class bursts {
  public:
+  explicit bursts(int workers) : workers_(workers), arena_(workers + 1) {}
+
   /// Runs so many tasks, each of which waits for all others, and returns how many workers were woken for them.
   std::uint64_t run(int tasks) {
     const std::uint64_t before = wakeups();
@@ -48,26 +48,39 @@ class bursts {
       }
       group.wait();
     });
-    await("rest", [] { return homing::testing::sleeping_workers() == workers; });
+    await("rest", [&] { return homing::testing::sleeping_workers() == workers_; });
     return wakeups() - before;
   }
 
  private:
-  tbb::task_arena arena_{workers + 1};
+  const int workers_;
+  tbb::task_arena arena_;
 };
 
 TEST(bursts, call_as_many_as_the_last_one_had_use_for) {
   for (const char* machine : {"node:1 core:4 pu:1", "node:4 core:1 pu:1"}) {
     in_own_process(on_machine(machine), [] {
-      const auto limit = threads(workers + 1);
-      bursts some;
+      const auto limit = threads(4);
+      bursts some(3);
       for (int round = 0; round < 20; ++round) {
-        some.run(workers + 1);
+        some.run(4);
         EXPECT_GE(some.run(1), 3U) << "one task, after a burst for all threads";
         EXPECT_LE(some.run(1), 1U) << "one task, after a burst of one";
       }
     });
   }
+}
+
+/// Threads that find nothing call each other no more often than the last burst had use for: there is an end to it.
+TEST(bursts, come_to_rest) {
+  in_own_process(on_machine("node:4 core:4 pu:1"), [] {
+    const auto limit = threads(16);
+    bursts some(15);
+    for (int round = 0; round < 20; ++round) {
+      some.run(16);
+      EXPECT_LE(some.run(1), 2U * 15U) << "one task, after a burst for all threads";
+    }
+  });
 }
 
 }  // namespace
