@@ -231,8 +231,8 @@ class arena final : public work_places, private search_caller {
   void call_one(const work_call& call, reach who) noexcept;
   /// [S19] A burst of work begins.
   void expect_workers() noexcept;
-  /// [S19] Whether one of the burst's expected calls is the caller's to make. There is an end to them: threads that find
-  /// nothing would else call each other for ever.
+  /// [S19] Whether one of the burst's expected calls is the caller's to make. There is an end to them: else threads
+  /// that find nothing would call each other for ever.
   [[nodiscard]] bool take_expected_call() noexcept;
   /// [S19] One more, on whom nobody relies. False if none can come.
   bool call_another(domain_index home) noexcept;

@@ -1,6 +1,6 @@
-// [S19] Who begins a burst of work calls as many workers as the last burst had use for, however few tasks there are yet;
-// docs/protocols/sleep.md. Method: bursts of known sizes, all workers asleep before each; the kernel says who sleeps,
-// the library's own counters how many it woke.
+// [S19] Who begins a burst of work calls as many workers as the last burst had use for, however few tasks there are
+// yet; docs/protocols/sleep.md. Method: bursts of known sizes, all workers asleep before each; the kernel says who
+// sleeps, the library's own counters how many it woke.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
