@@ -129,8 +129,8 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
 
 
 def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict | None:
-    """Of one program's jobs: {"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new; None if it is not kept and
-    nothing is to boot."""
+    """Of one program's jobs: {"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new;
+    None if it is not kept and nothing is to boot."""
     name = f"{machine}/{jobs[0].binary.name}-{number}.json"
     key = lab.key(machine, "boot", number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
     found = lab.kept(name, key)

@@ -40,7 +40,7 @@ def markdown(result: dict) -> str:
         "| | |", "|---|---|",
         f"| commit | {result['commit']} |",
         f"| host | {result['host']}; load average {result['load']} when it began |",
-        f"| of each machine | {options['boots']} boots, {options['reps']} repetitions of about {options['target_us']} us of the "
+        f"| of each machine, for each program | {options['boots']} boots, {options['reps']} repetitions of about {options['target_us']} us of the "
         "host's time with one thread |",
         f"| seed | {options['seed']} |", "", *[f"- {line}" for line in summary(result)], "",
         "![Ours over stock by threads, machine by machine](../pictures/bench-lab.svg)",

@@ -116,7 +116,7 @@ void trace_buffer::end(traced_place place, std::int64_t end_ns) noexcept {
 }
 
 std::optional<std::int64_t> trace_buffer::end_ns(std::size_t i) const noexcept {
-  const std::int64_t value = entries_[i].end_ns.load(sync::relaxed);
+  const std::int64_t value = entries_[i].end_ns.load(sync::relaxed);  // relaxed: as in end()
   return value == still_running ? std::nullopt : std::optional(value);
 }
 

@@ -114,8 +114,8 @@ class arena final : public work_places, private search_caller {
   /// The same, never asking for a new allotment, so that whoever allots can call it.
   void call_allotted_for_work_left(domain_index home) noexcept;
 
-  /// [S19] A called worker, before it settles in or looks for work: calls three more if the last burst of work had use
-  /// for more workers, or if there are tasks for all that search, and at least so many (> 0).
+  /// [S19] A called worker, before it settles in or looks for work: calls up to three more: of the calls that the last
+  /// burst of work had use for, or where there are tasks for all that search, and at least so many (> 0).
   void call_others(domain_index home, unsigned tasks_min) noexcept;
   /// [S19] A new worker: has two more made, if there may be more. So all threads are made at the first work, as a tree.
   void make_others(domain_index home) noexcept;
@@ -259,7 +259,8 @@ class arena final : public work_places, private search_caller {
   sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
-  /// [S19] A burst of work begins with a call while no worker is here, and ends when the last one has left.
+  /// [S19] A burst of work begins with a call while no worker is here, and ends when the last one has left. relaxed,
+  /// all of it: hints, by which nothing is published and on which nobody relies.
   sync::atomic<unsigned> useful_workers_{0};  ///< in this burst: that were called and found a task
   sync::atomic<int> expected_calls_{0};       ///< left to be made in this burst, of as many as the last one had use for
   static constexpr unsigned starved_calls_per_look = 256;

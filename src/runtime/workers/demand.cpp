@@ -22,8 +22,8 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   // then looks whether arenas are listed that were not served.
   const bool was_listed = list_newcomer(a);
   sync::full_fence();
-  // [A14] Where another arena could use more, or thieves stay in their domain, a worker of another one is no choice
-  // without an allotment.
+  // [A14] Of the home domain only where thieves stay in theirs, or where another arena could use more: then a new
+  // allotment says which other domains have a worker for it.
   const unsigned domains = a.thieves_stay() || unmet() ? 1 : domain_count_;
   if (was_listed && a.worker_could_enter() && send_one_of_share(a, home, domains, turned_away::waits) == sent::one) {
     return true;

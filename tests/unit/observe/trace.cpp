@@ -18,6 +18,20 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
   return count;
 }
 
+/// The only trace there is, of this thread, and empty.
+class TraceOfOneThread : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    switch_trace_on();
+    restart_trace_after_fork(nullptr);
+    buffer = make_trace_buffer(counters());
+    ASSERT_NE(buffer, nullptr);
+  }
+  void TearDown() override { restart_trace_after_fork(nullptr); }
+
+  trace_buffer* buffer = nullptr;
+};
+
 TEST(Trace, OffUntilItIsSwitchedOn) {
   const counters none;
   EXPECT_EQ(make_trace_buffer(none), nullptr);
@@ -50,11 +64,7 @@ TEST(Trace, HowATaskWasTakenFollowsFromTheCounters) {
   restart_trace_after_fork(nullptr);
 }
 
-TEST(Trace, JsonHasAProcessADomainAndAThreadEach) {
-  switch_trace_on();
-  restart_trace_after_fork(nullptr);
-  trace_buffer* const buffer = make_trace_buffer(counters());
-  ASSERT_NE(buffer, nullptr);
+TEST_F(TraceOfOneThread, JsonHasAProcessADomainAndAThreadEach) {
   buffer->end(buffer->begin({1'000'000, 0, 0, taken_from::own}), 1'002'500);
   buffer->end(buffer->begin({1'003'007, 1, 0, taken_from::steal_far}), 1'004'007);
   buffer->end(buffer->begin({1'005'000, 1, 1, taken_from::steal_near}), 1'006'000);
@@ -70,14 +80,9 @@ TEST(Trace, JsonHasAProcessADomainAndAThreadEach) {
       << text;
   EXPECT_NE(text.find("steal,near"), std::string::npos);
   EXPECT_EQ(text.find(",\n]"), std::string::npos) << "no comma behind the last";
-  restart_trace_after_fork(nullptr);
 }
 
-TEST(Trace, AFullBufferDropsAndSaysHowMany) {
-  switch_trace_on();
-  restart_trace_after_fork(nullptr);
-  trace_buffer* const buffer = make_trace_buffer(counters());
-  ASSERT_NE(buffer, nullptr);
+TEST_F(TraceOfOneThread, AFullBufferDropsAndSaysHowMany) {
   for (std::size_t i = 0; i < trace_buffer::capacity + 3; ++i) {
     const auto begin_ns = static_cast<std::int64_t>(i);
     buffer->end(buffer->begin({begin_ns, 0, 0, taken_from::own}), begin_ns + 1);
@@ -90,11 +95,7 @@ TEST(Trace, AFullBufferDropsAndSaysHowMany) {
   EXPECT_NE(trace_json(all_traces(), {{0}}, 0).find("\"dropped_tasks\":0"), std::string::npos);
 }
 
-TEST(Trace, ATaskThatRunsStillIsInIt) {
-  switch_trace_on();
-  restart_trace_after_fork(nullptr);
-  trace_buffer* const buffer = make_trace_buffer(counters());
-  ASSERT_NE(buffer, nullptr);
+TEST_F(TraceOfOneThread, ATaskThatRunsStillIsInIt) {
   const traced_place outer = buffer->begin({1'000, 0, 0, taken_from::own});
   buffer->end(buffer->begin({2'000, 0, 0, taken_from::own}), 3'000);
   const std::string running = trace_json(all_traces(), {{0}}, 9'000);
@@ -104,14 +105,9 @@ TEST(Trace, ATaskThatRunsStillIsInIt) {
   const std::string ended = trace_json(all_traces(), {{0}}, 9'000);
   EXPECT_NE(ended.find("\"ts\":0.000,\"dur\":3.000"), std::string::npos) << ended;
   EXPECT_EQ(occurrences(ended, "\"ended\""), 0U) << ended;
-  restart_trace_after_fork(nullptr);
 }
 
-TEST(Trace, TheEndOfAParentsTaskIsNoneOfItsForkedChilds) {
-  switch_trace_on();
-  restart_trace_after_fork(nullptr);
-  trace_buffer* const buffer = make_trace_buffer(counters());
-  ASSERT_NE(buffer, nullptr);
+TEST_F(TraceOfOneThread, TheEndOfAParentsTaskIsNoneOfItsForkedChilds) {
   const traced_place parents = buffer->begin({1'000, 0, 0, taken_from::own});
   restart_trace_after_fork(buffer);
   const traced_place childs = buffer->begin({2'000, 0, 0, taken_from::own});
@@ -119,7 +115,6 @@ TEST(Trace, TheEndOfAParentsTaskIsNoneOfItsForkedChilds) {
   EXPECT_EQ(buffer->end_ns(0), std::nullopt);
   buffer->end(childs, 4'000);
   EXPECT_EQ(buffer->end_ns(0), 4'000);
-  restart_trace_after_fork(nullptr);
 }
 
 TEST(TaskHomes, AddUpWhileAThreadMoves) {

@@ -71,14 +71,15 @@ TEST(bursts, call_as_many_as_the_last_one_had_use_for) {
   }
 }
 
-/// Threads that find nothing call each other no more often than the last burst had use for: there is an end to it.
+/// Threads that find nothing call each other no more often than the last burst had use for, 15 times: there is an end
+/// to it. Without one it was 31 times and more.
 TEST(bursts, come_to_rest) {
   in_own_process(on_machine("node:4 core:4 pu:1"), [] {
     const auto limit = threads(16);
     bursts some(15);
     for (int round = 0; round < 20; ++round) {
       some.run(16);
-      EXPECT_LE(some.run(1), 2U * 15U) << "one task, after a burst for all threads";
+      EXPECT_LE(some.run(1), 20U) << "one task, after a burst for all threads";
     }
   });
 }
