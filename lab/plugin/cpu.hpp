@@ -90,6 +90,26 @@ class nearest_lines {
   static constexpr std::uint64_t size = 512;  // 32 KiB
   std::uint64_t lines_[size] = {};
 };
+
+/// Where the private cache had the lines that were used last. A slot belongs to one set for good, so an entry that is out
+/// of date is a slot whose line is another one.
+class slots_of_late {
+ public:
+  [[nodiscard]] std::atomic<std::uint64_t>* find(std::uint64_t line) const noexcept {
+    const entry& e = table_[line % size];
+    return e.line == line ? e.at : nullptr;
+  }
+  void note(std::uint64_t line, std::atomic<std::uint64_t>* at) noexcept { table_[line % size] = {line, at}; }
+
+ private:
+  static constexpr std::uint64_t size = 16;
+  struct entry {
+    std::uint64_t line = ~std::uint64_t{0};
+    std::atomic<std::uint64_t>* at = nullptr;
+  };
+  entry table_[size];
+};
+
 /// What an access did to its line: nothing that another core could notice, or it took the line from one.
 enum class movement : std::uint8_t { none, between_caches, between_nodes };
 
@@ -182,6 +202,7 @@ struct alignas(64) cpu_state {
   lines_on_their_way coming;
   open_lines open;
   nearest_lines nearest;
+  slots_of_late slots;
   cpu_counts counts;
 };
 

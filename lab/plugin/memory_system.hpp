@@ -36,11 +36,14 @@ class memory_system {
   };
   /// Where an access of `cpu` to `line`, which comes at once, will find it. If that is a miss, the host fetches what
   /// the model has of the line meanwhile.
-  [[nodiscard]] private_cache::found look(const cpu_state& cpu, std::uint64_t line) const noexcept {
-    const private_cache::found f = private_[cpu.core].find(line);
+  [[nodiscard]] private_cache::found look(cpu_state& cpu, std::uint64_t line) const noexcept {
+    std::atomic<std::uint64_t>* const before = cpu.slots.find(line);
+    const private_cache::found f = private_[cpu.core].find(line, before);
     if (!f) {
       directory_.prefetch(line);
       shared_[cpu.shared].prefetch(line);
+    } else if (f.at != before) {
+      cpu.slots.note(line, f.at);
     }
     return f;
   }

@@ -58,6 +58,14 @@ class private_cache {
     }
     return {};
   }
+  /// The same, where `before` is a slot that held the line once, or null: a set is searched only if it holds it no more.
+  [[nodiscard]] found find(std::uint64_t line, std::atomic<std::uint64_t>* before) const noexcept {
+    if (before != nullptr) {
+      const std::uint64_t word = before->load(std::memory_order_relaxed);
+      if ((word & name_mask) == name_of(line)) return {before, word};
+    }
+    return find(line);
+  }
   /// Makes a line the youngest of its set.
   void touch(const found& f) noexcept { age_of(*f.at).store(next_age(), std::memory_order_relaxed); }
 

@@ -104,4 +104,5 @@ def main():
         machine.process.wait()
 
 
-main()
+if __name__ == "__main__":
+    main()
