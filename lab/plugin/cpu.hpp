@@ -91,8 +91,8 @@ class nearest_lines {
   std::uint64_t lines_[size] = {};
 };
 
-/// Where the private cache had the lines that were used last. A slot belongs to one set for good, so an entry that is out
-/// of date is a slot whose line is another one.
+/// Where the private cache had the lines that were used last. A slot belongs to one set for good, so an entry that is
+/// out of date is a slot whose line is another one.
 class slots_of_late {
  public:
   [[nodiscard]] std::atomic<std::uint64_t>* find(std::uint64_t line) const noexcept {

@@ -58,7 +58,7 @@ class private_cache {
     }
     return {};
   }
-  /// The same, where `before` is a slot that held the line once, or null: a set is searched only if it holds it no more.
+  /// The same, where `before` is a slot that held the line once, or null: the set is searched if it no longer does.
   [[nodiscard]] found find(std::uint64_t line, std::atomic<std::uint64_t>* before) const noexcept {
     if (before != nullptr) {
       const std::uint64_t word = before->load(std::memory_order_relaxed);
