@@ -219,6 +219,7 @@ TEST(fork, inside_execute_while_threads_use_everything) {
 
 TEST(fork, an_arena_made_before_it_serves_the_child) {
   SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
   tbb::task_arena arena(2, 1);
   arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
   for (unsigned round = 0; round < rounds; ++round) {
