@@ -151,6 +151,7 @@ constexpr unsigned rounds = 60;
 /// In a process of its own, so that each round sees a first use.
 TEST(fork, during_another_threads_first_use) {
   SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
   static_cast<void>(in_own_process({}, [] {
     for (unsigned round = 0; round < rounds; ++round) {
       // A child whose second thread begins; it forks meanwhile.
