@@ -89,10 +89,15 @@ bool serves_other(const arena& a, domain_index domain, patience p) noexcept {
   return a.steal() != steal_policy::domain || a.is_unserved(other);
 }
 
+/// Of two lines that are seldom written. Who searches in a domain is, by each of its searchers.
+bool looks_queued(const arena_domain& d, const search_scope& scope) noexcept {
+  return !d.detached.empty() || (scope.takes_enqueued && !d.enqueued.empty());
+}
+
 found_task take_queued_of_others(thread_state& t, const search_round& how) noexcept {
   arena& a = *t.in;
   for (const domain_index other : a.settings().machine.nearest_first(t.domain)) {
-    if (!serves_other(a, other, how.with_mail)) {
+    if (!looks_queued(a.domain(other), how.scope) || !serves_other(a, other, how.with_mail)) {
       continue;
     }
     if (const found_task found = take_queued_of(a.domain(other), how.scope)) {
