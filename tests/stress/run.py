@@ -2,11 +2,13 @@
 """Runs the stress driver again and again with new seeds, for a given time, and reports.
 
 Every process gets a slice of the time, a seed of its own and one of the thread counts; the last line
-is `N passed, N failed`. A failure's output, with seed and backtraces, is kept in a file.
+is `N passed, N failed`. A failure's output, with seed and backtraces, is kept in a file. Ended by SIGTERM or
+SIGINT, it ends the driver, too, and reports what was through by then; exit status 130.
 """
 import argparse
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -89,7 +91,10 @@ def main():
     seeds = random.Random(sequence)
     threads = [int(text) for text in arguments.threads.split(",")]
     print(f"stress: {program} on {library}, sequence seed {sequence:#x}", flush=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs it in the background may have it ignored
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     passed = failed = rounds = 0
+    is_cut = False
     end = time.monotonic() + arguments.seconds
     while time.monotonic() < end:
         seconds = max(1.0, min(arguments.slice, end - time.monotonic()))
@@ -101,7 +106,11 @@ def main():
             command += ["--scenario", arguments.scenario]
         if arguments.stock:
             command.append("--stock")
-        succeeded, output = run_once(command, env, seconds * 2 + arguments.watchdog * 3 + 60)
+        try:
+            succeeded, output = run_once(command, env, seconds * 2 + arguments.watchdog * 3 + 60)
+        except KeyboardInterrupt:  # the driver has been killed
+            is_cut = True
+            break
         if succeeded:
             passed += 1
             rounds += int(output.split(" rounds passed")[0].rsplit(" ", 1)[-1])
@@ -116,9 +125,9 @@ def main():
                    or line.startswith(("Assertion", "terminate called"))]
         print(f"FAILED: {' '.join(command[1:])}\n  " + "\n  ".join(reasons[:8]) + f"\n  log: {log}",
               flush=True)
-    print(f"stress: {rounds} rounds")
+    print(f"stress: {rounds} rounds{', ended by a signal' if is_cut else ''}")
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return 1 if failed else 130 if is_cut else 0
 
 
 if __name__ == "__main__":
