@@ -101,7 +101,8 @@ struct alignas(128) fork_lane {
     }
     bottom.store(at, std::memory_order_relaxed);
     light_fence();  // [F2] bottom, before the look at top; partner F4 (top, then bottom)
-    return top.load(std::memory_order_relaxed) <= at;
+    // acquire: a thief that has refused the branch has read what the owner may change now.
+    return top.load(std::memory_order_acquire) <= at;
   }
 
   /// Whether somebody wants the owner's attention; a hint.

@@ -154,7 +154,7 @@ class lane final : public detail::fork_lane {
     top.store(at + 1, sync::release);
     sync::heavy_fence();
     if (bottom.load(sync::acquire) <= at || !accepts(*slots[at])) {
-      top.store(at, sync::relaxed);
+      top.store(at, sync::release);  // what accepts() has read of the owner's; partner: the acquire of F2
       return false;
     }
     platform::require_hot([&] { return top.load(sync::relaxed) == at + 1; }, "F4: who has the lock alone moves top");
