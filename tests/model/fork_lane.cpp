@@ -204,6 +204,26 @@ const scenario growth("fork lane: a third fork needs a larger array", {.preempti
   require_each_ran_once({&all[0], &all[1], &all[2]});
 });
 
+/// [F4] A thief reads of the owner whether the branch fits it. Once the owner has the branch back, it may change that.
+const scenario refused("fork lane: a thief that refuses a branch, and an owner that goes on", {}, [] {
+  forks f;
+  branch a;
+  sync::plain<int> isolation = 1;
+  threads({[&] {
+             std::size_t at = 0;
+             f.push(a, at);
+             f.join(a, at);
+             isolation = 2;
+           },
+           [&] {
+             static_cast<void>(f.own.take([&](const fork_branch& /*b*/) {
+               require(isolation == 1, "the owner has not gone on while a thief is at its branch");
+               return false;
+             }));
+           }});
+  require_each_ran_once({&a});
+});
+
 /// [F6] Either the push must call the library, or the sleeper's last look sees the branch.
 const scenario sleeper("fork lane: a push, and a thread that goes to sleep", {}, [] {
   forks f;

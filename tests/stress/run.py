@@ -108,7 +108,7 @@ def main():
             command.append("--stock")
         try:
             succeeded, output = run_once(command, env, seconds * 2 + arguments.watchdog * 3 + 60)
-        except KeyboardInterrupt:  # the driver has been killed
+        except KeyboardInterrupt:  # subprocess.run() has killed the driver
             is_cut = True
             break
         if succeeded:
