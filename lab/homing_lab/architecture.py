@@ -70,9 +70,12 @@ def of_file(path: str) -> Architecture | None:
 
 
 def of_words(words: list[str]) -> Architecture:
-    """Of a command-line: that of the first word whose file is a program of a foreign one, so that `numactl --membind=1 ./program` goes where the program does; else the host's own."""
+    """Of a command-line: that of the first word which is an executable program of a foreign one, so that
+    `numactl --membind=1 ./program` goes where the program does; else the host's own. Data that looks like a
+    foreign program (`wc -c firmware`) is data: it is not executable."""
     for word in words:
-        found = of_file(shutil.which(word) or word)
+        program = shutil.which(word)
+        found = of_file(program) if program else None
         if found and not found.native:
             return found
     return X86_64

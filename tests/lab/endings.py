@@ -21,8 +21,11 @@ int main(void) { for (;;) { char* p = malloc(1 << 20); if (!p) return 3; memset(
 # Says in the calibrator's place that a page of node 0 is on node 1.
 LIES = """
 #include <homing/lab.h>
+#include <unistd.h>
 static char pages[2][4096] __attribute__((aligned(4096)));
 int main(void) {
+  HOMING_LAB_MARK(HOMING_LAB_CLOSE, pages[0]); /* as the calibrator: the plugin watches what comes after the first mark */
+  getppid();
   pages[0][0] = pages[1][0] = 1;
   HOMING_LAB_MARK(HOMING_LAB_LEARN_PAGE, pages[0]);
   HOMING_LAB_MARK(HOMING_LAB_CHECK_PAGE, pages[1] + 1);
