@@ -41,10 +41,12 @@ void release_impl(d1::task_scheduler_handle& handle) {
 }
 
 bool finalize_impl(d1::task_scheduler_handle& handle) {
+  // Before the handle is given up: of several threads at once the last one finds nobody in its way.
+  const bool has_left = homing::scheduler::leave_to_finalize();
   release_impl(handle);
   // Another handle says that the runtime is still needed.
   return homing::scheduler::nothing_to_finalize() ||
-         (homing::scheduler::live_controls(d1::global_control::scheduler_handle) == 0 &&
+         (has_left && homing::scheduler::live_controls(d1::global_control::scheduler_handle) == 0 &&
           homing::scheduler::finalize_all());
 }
 

@@ -169,18 +169,23 @@ bool nothing_to_finalize() noexcept {
   return manager == nullptr || manager->is_idle();
 }
 
+bool leave_to_finalize() noexcept {
+  thread_state* t = this_thread_or_null;
+  if (t == nullptr) {
+    return true;
+  }
+  if (t->kind == thread_kind::worker || !in_implicit_arena_or_none(*t) ||
+      (t->running != nullptr && !t->running->outermost)) {
+    return false;
+  }
+  leave_implicit_arena(*t);
+  return true;
+}
+
 bool finalize_all() noexcept {
   resource_manager* manager = resource_manager::current_or_null();
   if (manager == nullptr || manager->is_idle()) {
     return true;
-  }
-  thread_state* t = this_thread_or_null;
-  if (t != nullptr) {
-    if (t->kind == thread_kind::worker || !in_implicit_arena_or_none(*t) ||
-        (t->running != nullptr && !t->running->outermost)) {
-      return false;
-    }
-    leave_implicit_arena(*t);
   }
   return manager->wait_until_unused() && (manager->stop_workers(), true);
 }

@@ -30,13 +30,15 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
   return nullptr;
 }
 
-task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_tag isolation) {
+task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, const search_round& how) {
+  const isolation_tag isolation = how.scope.isolation;
   sync::mailbox* box = place.load(sync::acquire);
   if (box == nullptr) {
     return nullptr;
   }
   for (;;) {
-    const std::uintptr_t item = box->take([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+    const std::uintptr_t item =
+        box->take([&](std::uint64_t tag) { return tag_fits(tag, isolation) && how.may_take(t); });
     if (item == 0) {
       return nullptr;
     }
@@ -48,18 +50,18 @@ task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, isolation_
 }
 
 /// Rule 4': the own slot's mail, the domain's, then what siblings of the domain have not fetched.
-task* take_mail(thread_state& t, isolation_tag isolation) {
+task* take_mail(thread_state& t, const search_round& how) {
   arena& a = *t.in;
-  if (task* found = take_mail(t, t.slot->mail, isolation)) {
+  if (task* found = take_mail(t, t.slot->mail, how)) {
     return found;
   }
   arena_domain& home = a.domain(t.domain);
-  if (task* found = take_mail(t, home.mail, isolation)) {
+  if (task* found = take_mail(t, home.mail, how)) {
     return found;
   }
   for (arena_slot& sibling : a.slots_of(home)) {
     if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
-      if (task* found = take_mail(t, sibling.mail, isolation)) {
+      if (task* found = take_mail(t, sibling.mail, how)) {
         return found;
       }
     }
@@ -67,15 +69,15 @@ task* take_mail(thread_state& t, isolation_tag isolation) {
   return nullptr;
 }
 
-found_task take_from(task_queue& queue) noexcept {
-  task* const item = queue.take();
+found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
+  task* const item = queue.take_if([&](const task&) { return how.may_take(t); });
   return {item, item != nullptr ? &queue : nullptr};
 }
 
 /// The oldest of a domain's queues that the thread may take.
-found_task take_queued_of(arena_domain& d, const search_scope& scope) noexcept {
-  const found_task found = take_from(d.detached);
-  return !found && scope.takes_enqueued ? take_from(d.enqueued) : found;
+found_task take_queued_of(arena_domain& d, const thread_state& t, const search_round& how) noexcept {
+  const found_task found = take_from(d.detached, t, how);
+  return !found && how.scope.takes_enqueued ? take_from(d.enqueued, t, how) : found;
 }
 
 /// Whether a thread looks into the queues of a domain that is not its own: figure 9's test while it has patience; and
@@ -100,7 +102,7 @@ found_task take_queued_of_others(thread_state& t, const search_round& how) noexc
     if (!looks_queued(a.domain(other), how.scope) || !serves_other(a, other, how.with_mail)) {
       continue;
     }
-    if (const found_task found = take_queued_of(a.domain(other), how.scope)) {
+    if (const found_task found = take_queued_of(a.domain(other), t, how)) {
       return found;
     }
   }
@@ -111,12 +113,12 @@ found_task take_queued_of_others(thread_state& t, const search_round& how) noexc
 /// from near to far.
 found_task take_queued(thread_state& t, const search_round& how) noexcept {
   arena& a = *t.in;
-  found_task found = how.scope.takes_enqueued ? take_from(a.delegated) : found_task{};
+  found_task found = how.scope.takes_enqueued ? take_from(a.delegated, t, how) : found_task{};
   if (!found) {
-    found = take_queued_of(a.domain(t.domain), how.scope);
+    found = take_queued_of(a.domain(t.domain), t, how);
   }
   if (!found && how.scope.takes_enqueued) {
-    found = take_from(a.unaddressed);
+    found = take_from(a.unaddressed, t, how);
   }
   if (!found && a.domain_count() > 1) {
     found = take_queued_of_others(t, how);
@@ -235,7 +237,7 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
   task* taken = nullptr;
   static_cast<void>(forks->take([&](fork_branch& b) {
     const thread_state& owner = forks->owner();
-    if (owner.in != t.in || !how.scope.fits(owner.running->isolation)) {
+    if (owner.in != t.in || !how.scope.fits(owner.running->isolation) || !how.may_take(t)) {
       return false;
     }
     taken = new (room) fork_task(b, *t.pool);
@@ -263,7 +265,7 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
   }
   const isolation_tag isolation = how.scope.isolation;
   const auto accepts = [&](std::uint64_t tag) {
-    if (!tag_fits(tag, isolation)) {
+    if (!tag_fits(tag, isolation) || !how.may_take(t)) {
       return false;
     }
     const affinity wished = tag_affinity(tag);
@@ -291,8 +293,9 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
   return {};
 }
 
-task* take_overflowed(thread_state& t, const search_scope& scope) noexcept {
-  return t.in->overflowed.take_if([&](const task& s) { return scope.fits(task_access::isolation(s)); });
+task* take_overflowed(const thread_state& t, const search_round& how) noexcept {
+  return t.in->overflowed.take_if(
+      [&](const task& s) { return how.scope.fits(task_access::isolation(s)) && how.may_take(t); });
 }
 
 task* take_resumed(thread_state& t) noexcept {
@@ -419,42 +422,34 @@ task* take_own_mailed(thread_state& t, const sync::deque_item& taken) noexcept {
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
 
-found_task take_critical(thread_state& t, const search_scope& scope, may_take_task* may_take) noexcept {
+found_task take_critical(thread_state& t, const search_scope& scope, may_take_work* may_take) noexcept {
   task_queue& critical = t.in->critical;
   if (!scope.takes_critical || critical.empty()) {
     return {};
   }
-  // Under the queue's lock, and so behind the push: who may not have it does not take it out, not even to put it back.
-  // The pusher's thread would pass it over meanwhile, and run what it was to go before. [A12]
-  const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t, c); };
+  // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over meanwhile,
+  // and run what it was to go before. [A12]
+  const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t); };
   return {critical.take_if(accepts), &critical};
 }
 
 found_task find_task(thread_state& t, const search_round& how) noexcept {
   if (__builtin_expect(!t.in->overflowed.empty(), false)) {
-    if (task* found = take_overflowed(t, how.scope)) {
+    if (task* found = take_overflowed(t, how)) {
       return {found};
     }
   }
   if (how.scope.isolation != no_isolation && !has_room(t)) {
     return {take_resumed(t)};  // what turns out to be of another region could not be kept
   }
-  if (task* found = take_mail(t, how.scope.isolation)) {
+  if (task* found = take_mail(t, how)) {
     return {found};
   }
   return find_beyond_mail(t, how);
 }
 
-bool put_back(thread_state& t, const found_task& found) noexcept {
-  if (found.from == nullptr) {
-    return t.slot->tasks.try_push(as_item(*found.what), make_tag(task_access::isolation(*found.what), no_affinity));
-  }
-  try {
-    found.from->push(*found.what);  // what was enqueued stays enqueued: some worker must come for it
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+bool put_back(thread_state& t, task& found) noexcept {
+  return t.slot->tasks.try_push(as_item(found), make_tag(task_access::isolation(found), no_affinity));
 }
 
 }  // namespace homing::scheduler

@@ -42,19 +42,21 @@ struct found_task {
 /// also one whose data is in another domain.
 enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 
+/// What a waiter says when there is work: waiters.hpp. Asked behind the load, or under the lock, by which the thread sees
+/// that work: so it knows what the pusher knew. [A12]
+using may_take_work = bool(const thread_state& t) noexcept;
+
 /// How far one round of a search goes.
 struct search_round {
   search_scope scope;                  ///< what the thread may take
+  may_take_work* may_take;             ///< and whether it may
   victims steals_from = victims::any;  ///< of those whom it may steal from
   patience with_mail = patience::none;
   insistence on_forks = insistence::asks;
 };
 
-/// What a waiter says of a task that is found: waiters.hpp.
-using may_take_task = bool(const thread_state& t, const task& found) noexcept;
-
 /// A critical task that the thread, and its waiter, may take.
-[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, may_take_task* may_take) noexcept;
+[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, may_take_work* may_take) noexcept;
 
 /// A task from mailboxes, shared queues, or another thread's deque, or none after one look everywhere.
 [[nodiscard]] found_task find_task(thread_state& t, const search_round& how) noexcept;
@@ -69,9 +71,9 @@ inline void keep(thread_state& t, task& work, std::uint64_t tag) {
   }
 }
 
-/// Puts what the thread has just found elsewhere where others find it: it must leave. [A12] False if there is no memory
-/// for that: the thread must run it.
-[[nodiscard]] bool put_back(thread_state& t, const found_task& found) noexcept;
+/// Puts a stolen task or mail into the own deque, where others find it: the thread must leave, and knows that only now.
+/// [A12] False if there is no memory for that: the thread must run it.
+[[nodiscard]] bool put_back(thread_state& t, task& found) noexcept;
 
 /// Makes room for one more task in the own deque; false if there is no memory for that.
 [[nodiscard]] bool has_room(thread_state& t) noexcept;

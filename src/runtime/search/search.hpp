@@ -40,8 +40,14 @@ template <waiter Waiter>
     d.critical_allowed = false;
     return urgent;
   }
-  return find_task(
-      t, {scope, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none, pace.left(), pace.on_forks()});
+  return find_task(t, {scope, &Waiter::may_take, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none,
+                       pace.left(), pace.on_forks()});
+}
+
+/// [A12] The last question. Of a shared queue's task it was asked under the lock; a stack that may go on is anybody's.
+template <waiter Waiter>
+[[nodiscard]] bool may_run(const thread_state& t, const found_task& found) noexcept {
+  return found.from != nullptr || task_access::is_resume(*found.what) || Waiter::may_take(t);
 }
 
 /// [A22] If an arena waits for a worker, all are dealt anew, and the thread sees at its next look whether it should
@@ -59,7 +65,7 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
   search_pace pace;
   for (;;) {
     if (const found_task found = look_once<Waiter>(d, scope, pace)) {
-      return waiter.may_take(*d.thread, *found.what) || !put_back(*d.thread, found) ? found.what : nullptr;
+      return may_run<Waiter>(*d.thread, found) || !put_back(*d.thread, *found.what) ? found.what : nullptr;
     }
     if (!waiter.keep_going(*d.thread)) {
       return nullptr;

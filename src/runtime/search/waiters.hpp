@@ -26,8 +26,7 @@ enum class rest_result : std::uint8_t {
 };
 
 template <typename W>
-concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_state& mine, const task& found,
-                          const search_scope& scope) {
+concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_state& mine, const search_scope& scope) {
   /// Whether a resume task ends the loop, and is its result; else the loop goes on with that stack.
   { W::takes_resume_as_end } -> std::convertible_to<bool>;
   /// Whether the thread is any arena's: between two looks it sees to those that wait for a worker. [A22]
@@ -38,8 +37,8 @@ concept waiter = requires(W& w, const W& asked, const thread_state& t, thread_st
   { asked.keep_going(t) } -> std::same_as<bool>;
   /// Whether nobody can bring what it looks for: it leaves after one look more. [A22]
   { w.nothing_can_come(t) } -> std::same_as<bool>;
-  /// False if the thread must leave what it has just found to others.
-  { asked.may_take(t, found) } -> std::same_as<bool>;
+  /// False if the thread must leave work that there is to others; not asked of a stack that may go on.
+  { W::may_take(t) } -> std::same_as<bool>;
   /// Nothing was found for as long as a thread looks.
   { w.rest(mine, scope) } -> std::same_as<rest_result>;
 };
@@ -86,7 +85,7 @@ class context_waiter {
   [[nodiscard]] wait_context* wait() const noexcept { return &wait_; }
   [[nodiscard]] bool keep_going(const thread_state&) const noexcept { return arena_access::is_waited_for(wait_); }
   [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
-  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+  [[nodiscard]] static bool may_take(const thread_state&) noexcept { return true; }
 
   rest_result rest(thread_state& t, const search_scope& scope) {
     if (base_is_recalled(t)) {
@@ -131,10 +130,8 @@ class worker_waiter {
   [[nodiscard]] static bool nothing_can_come(const thread_state& t) noexcept { return t.in->is_abandoned(); }
   /// Whether it has looked for as long as a thread looks.
   [[nodiscard]] bool has_looked_long() const noexcept { return has_looked_long_; }
-  // Whoever lowers a limit and then spawns finds it kept: taking the task acquires the new allotment.
-  [[nodiscard]] static bool may_take(const thread_state& t, const task& found) noexcept {
-    return keep_going(t) || task_access::is_resume(found);
-  }
+  // Whoever lowers a limit and then spawns finds it kept: seeing the task acquires the new allotment. [A12]
+  [[nodiscard]] static bool may_take(const thread_state& t) noexcept { return keep_going(t); }
   rest_result rest(thread_state&, const search_scope&) noexcept {
     has_looked_long_ = true;
     return rest_result::leave;
@@ -152,7 +149,7 @@ class coroutine_waiter {
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state& t) noexcept { return !base_is_recalled(t); }
   [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
-  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+  [[nodiscard]] static bool may_take(const thread_state&) noexcept { return true; }
   static rest_result rest(thread_state& t, const search_scope& scope) {
     return sleep_in_arena(t, scope, [&] { return base_is_recalled(t); });
   }
@@ -166,7 +163,7 @@ class empty_waiter {
   [[nodiscard]] static wait_context* wait() noexcept { return nullptr; }
   [[nodiscard]] static bool keep_going(const thread_state&) noexcept { return true; }
   [[nodiscard]] static bool nothing_can_come(const thread_state&) noexcept { return false; }
-  [[nodiscard]] static bool may_take(const thread_state&, const task&) noexcept { return true; }
+  [[nodiscard]] static bool may_take(const thread_state&) noexcept { return true; }
   static rest_result rest(thread_state&, const search_scope&) noexcept { return rest_result::leave; }
 };
 

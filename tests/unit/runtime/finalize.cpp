@@ -2,9 +2,11 @@
 // what was left behind has been done.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -160,6 +162,32 @@ TEST(finalize, does_what_is_left_in_an_arena_without_a_slot_for_workers) {
     }
     EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
     EXPECT_EQ(ran.load(sync::acquire), 1);
+  });
+}
+
+/// Of several threads that finalize, the last one must find nobody in its way: neither one that was told no and is still
+/// there, nor one that has yet to return.
+TEST(finalize, succeeds_in_the_last_of_several_threads) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(4);
+    for (int round = 0; round < 20; ++round) {
+      std::latch each_has_a_handle(3);
+      sync::atomic<int> told{0};
+      sync::atomic<int> ended{0};
+      std::vector<std::jthread> users;
+      for (int u = 0; u < 3; ++u) {
+        users.emplace_back([&] {
+          tbb::task_scheduler_handle handle{tbb::attach{}};
+          tbb::parallel_for(0, 100, [](int) {});
+          each_has_a_handle.arrive_and_wait();
+          ended.fetch_add(tbb::finalize(handle, std::nothrow) ? 1 : 0, sync::relaxed);
+          told.fetch_add(1, sync::release);
+          await("the others' finalize", [&] { return told.load(sync::acquire) == 3; });
+        });
+      }
+      users.clear();
+      ASSERT_GE(ended.load(sync::relaxed), 1) << "round " << round;
+    }
   });
 }
 

@@ -1,13 +1,15 @@
-// A limit that has been lowered to one thread holds at once: workers that still look for work take part in nothing, and
+// A limit that has been lowered holds at once: workers that still look for work take part in nothing, and
 // don't disturb the order of what the one thread does. oneTBB doesn't promise the first, and its own library lets a
 // worker in now and then.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace {
@@ -17,6 +19,11 @@ constexpr int rounds = 20'000;
 /// Workers are awake after this.
 void call_workers() {
   tbb::parallel_for(0, 64, [](int) {});
+}
+
+void spin_for(std::chrono::microseconds time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+  }
 }
 
 tbb::global_control one_thread() { return tbb::global_control(tbb::global_control::max_allowed_parallelism, 1); }
@@ -65,6 +72,43 @@ TEST(lowered_limit, lets_the_node_of_high_priority_run_first) {
     g.wait_for_all();
     ASSERT_EQ(first, 2) << "round " << round;
   }
+}
+
+/// The caller takes the newest task, and a thief the oldest, for which the newest one's loop waits. A worker that the limit
+/// sent away used to take the oldest along, into a deque that nobody looked into while both threads had pieces of the loop.
+TEST(lowered_limit, moves_no_task_out_of_its_order) {
+  const tbb::global_control many(tbb::global_control::max_allowed_parallelism, 8);
+  tbb::task_arena(8).execute([] {
+    for (int round = 0; round < rounds / 10; ++round) {
+      std::atomic<int> there{0};
+      tbb::parallel_for(
+          0, 8,
+          [&](int) {
+            for (++there; there < 8;) std::this_thread::yield();
+          },
+          tbb::simple_partitioner());
+      spin_for(std::chrono::microseconds(round % 40 * 10));  // workers look for work, or are about to leave
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
+      std::atomic<bool> begun{false};
+      std::atomic<bool> in_vain{false};
+      const auto wait = [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!begun && !in_vain) {
+          std::this_thread::yield();
+          if (std::chrono::steady_clock::now() > end) in_vain = true;
+        }
+      };
+      tbb::task_group group;
+      group.run([&] { begun = true; });
+      std::this_thread::yield();
+      group.run([&] {
+        tbb::parallel_for(
+            0, 8, [&](int) { wait(); }, tbb::simple_partitioner());
+      });
+      group.wait();
+      ASSERT_FALSE(in_vain) << "round " << round;
+    }
+  });
 }
 
 }  // namespace
