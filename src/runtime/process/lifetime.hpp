@@ -7,7 +7,7 @@ namespace homing::scheduler {
 /// not: it is a worker, in a task, or in an arena that it has asked for.
 bool leave_to_finalize() noexcept;
 
-/// Ends all workers if no thread uses the runtime: true then. Waits for enqueued tasks. The calling thread has left, too.
+/// Ends all workers if no thread uses the runtime: true then. Waits for enqueued tasks. The calling thread has left.
 /// Source: oneTBB's task_scheduler_handle.
 bool finalize_all() noexcept;
 

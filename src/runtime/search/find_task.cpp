@@ -427,8 +427,8 @@ found_task take_critical(thread_state& t, const search_scope& scope, may_take_wo
   if (!scope.takes_critical || critical.empty()) {
     return {};
   }
-  // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over meanwhile,
-  // and run what it was to go before. [A12]
+  // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over
+  // meanwhile, and run what it was to go before. [A12]
   const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t); };
   return {critical.take_if(accepts), &critical};
 }

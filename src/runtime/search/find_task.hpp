@@ -42,8 +42,8 @@ struct found_task {
 /// also one whose data is in another domain.
 enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 
-/// What a waiter says when there is work: waiters.hpp. Asked behind the load, or under the lock, by which the thread sees
-/// that work: so it knows what the pusher knew. [A12]
+/// What a waiter says when there is work: waiters.hpp. Asked behind the load, or under the lock, by which the thread
+/// sees that work: so it knows what the pusher knew. [A12]
 using may_take_work = bool(const thread_state& t) noexcept;
 
 /// How far one round of a search goes.

@@ -165,8 +165,8 @@ TEST(finalize, does_what_is_left_in_an_arena_without_a_slot_for_workers) {
   });
 }
 
-/// Of several threads that finalize, the last one must find nobody in its way: neither one that was told no and is still
-/// there, nor one that has yet to return.
+/// Of several threads that finalize, the last one must find nobody in its way: neither one that was told no and is
+/// still there, nor one that has yet to return.
 TEST(finalize, succeeds_in_the_last_of_several_threads) {
   in_own_process(two_by_two, [] {
     const auto limit = threads(4);

@@ -74,8 +74,9 @@ TEST(lowered_limit, lets_the_node_of_high_priority_run_first) {
   }
 }
 
-/// The caller takes the newest task, and a thief the oldest, for which the newest one's loop waits. A worker that the limit
-/// sent away used to take the oldest along, into a deque that nobody looked into while both threads had pieces of the loop.
+/// The caller takes the newest task, and a thief the oldest, for which the newest one's loop waits. A worker that the
+/// limit sent away used to take the oldest along, into a deque that nobody looked into: both threads had pieces of the
+/// loop.
 TEST(lowered_limit, moves_no_task_out_of_its_order) {
   const tbb::global_control many(tbb::global_control::max_allowed_parallelism, 8);
   tbb::task_arena(8).execute([] {
