@@ -1,6 +1,6 @@
 // A limit that has been lowered holds at once: workers that still look for work take part in nothing, and don't disturb
-// the order of what the threads do that are left. oneTBB doesn't promise the first, and its own library lets a worker in
-// now and then.
+// the order of what the threads do that are left. oneTBB doesn't promise the first, and its own library lets a worker
+// in now and then.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
@@ -87,15 +87,13 @@ TEST(lowered_limit, moves_no_task_out_of_its_order) {
       for (int i = 0; i < round % 40; ++i) std::this_thread::yield();  // workers look for work, or are about to leave
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
       std::atomic<bool> begun{false};
-      const auto wait = [&] {
-        homing::testing::await("the task that was spawned first", [&] { return begun.load(); });
-      };
       tbb::task_group group;
       group.run([&] { begun = true; });
       std::this_thread::yield();
       group.run([&] {
         tbb::parallel_for(
-            0, 8, [&](int) { wait(); }, tbb::simple_partitioner());
+            0, 8, [&](int) { homing::testing::await("the task that was spawned first", [&] { return begun.load(); }); },
+            tbb::simple_partitioner());
       });
       group.wait();
       ASSERT_TRUE(begun) << "round " << round;
