@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # The size and the cache scale at which data is to the caches about what it was in the paper.
-PROGRAMS = {"cg": ("S3", 64), "mg": ("S", 64), "streamcluster": ("test", 64), "fluidanimate": ("test", 16), "ferret": ("test", 64),
+PROGRAMS = {"cg": ("S3", 64), "mg": ("S", 64), "streamcluster": ("lab", 128), "fluidanimate": ("test", 16), "ferret": ("test", 64),
             "jacobi": ("small", 16), "stream": ("small", 16), "cilksort": ("small", 64), "heat": ("small", 64),
             "transpose": ("512", 16), "matmul": ("256", 64), "uts": ("small", 16), "nqueens": ("10", 16), "fib": ("20", 16),
             "integrate": ("50", 16), "skynet": ("10k", 16)}
+NOTES = ROOT / "programs" / "lab_notes.md"  # what is known of a program's figures: put behind its table in the page
 THIRD = ("cg", "mg", "streamcluster", "fluidanimate")  # homing-placed: a third of the best stock variant's remote DRAM
 
 
@@ -152,7 +153,19 @@ def middle(boots: list[list[dict]]) -> list[dict]:
     return rows
 
 
-def page_of(name: str, boots: list[list[dict]]) -> list[str]:
+def notes() -> dict[str, list[str]]:
+    """By heading of NOTES: a program's name, or "in short"."""
+    found: dict[str, list[str]] = {}
+    for part in NOTES.read_text().split("\n## ")[1:]:
+        title, _, text = part.partition("\n")
+        found[title.strip()] = text.strip("\n").splitlines()
+    unknown = set(found) - set(PROGRAMS) - {"in short"}
+    if unknown:
+        raise SystemExit(f"lab.py: {NOTES}: no such program: {', '.join(sorted(unknown))}; expected one of {', '.join(PROGRAMS)} or \"in short\"")
+    return found
+
+
+def page_of(name: str, boots: list[list[dict]], said: list[str]) -> list[str]:
     rows = middle(boots)
     size = next((row["size"] for row in rows if "size" in row), "?")
     lines = ["", f"## {name}", "", f"Size {size}, caches divided by {PROGRAMS[name][1]}, {len(boots)} boot{'s' if len(boots) > 1 else ''}.", "",
@@ -171,10 +184,12 @@ def page_of(name: str, boots: list[list[dict]]) -> list[str]:
         share = good["homing-placed"]["remote_dram"] / max(1, least["remote_dram"])
         lines += ["", f"Of remote DRAM, `homing-placed` has {share:.2f} of the best stock variant's, `{least['variant']}`; "
                       f"expected: a third at most. {'Met.' if share <= 1 / 3 else 'Missed.'}"]
-    return lines
+    return [*lines, "", *said] if said else lines
 
 
 def page(options: argparse.Namespace) -> str:
+    import lab_picture  # needs matplotlib, which a run does not
+
     known = {name: kept(options.results, name) for name in PROGRAMS}
     lines = ["# The papers' programs in a virtual machine", "",
              "**Modelled, not measured**: who served each cache line that a core's own caches did not have, in the timed region, "
@@ -182,9 +197,16 @@ def page(options: argparse.Namespace) -> str:
              "so that the data is to them about what it was in the paper. Variants without Homing ran on stock oneTBB or libgomp "
              "(`OMP_WAIT_POLICY=passive`), the others on ours, all of a program in the same boot, one repetition each. Medians over boots; "
              "where there is one, nothing is known of the spread.", "",
-             "Again: `programs/lab.py --no-check --boots 2 PROGRAM...`, then `programs/lab.py --page docs/results/programs.md`."]
+             "Again: `programs/lab.py --no-check --boots 2 PROGRAM...`, then `.venv/bin/python programs/lab.py --page docs/results/programs.md`."]
+    said = notes()
+    picture = ROOT / "docs" / "pictures" / "programs"
+    light, dark = (os.path.relpath(f"{picture}-{mode}.svg", options.page.absolute().parent) for mode in ("light", "dark"))
+    lab_picture.write(picture, {name: middle(boots) for name, boots in known.items() if boots})
+    lines += ["", f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}"><img src="{light}" '
+              'alt="Lines from other nodes, and the model\'s time, by program and variant"></picture>']
+    lines += ["", "## In short", "", *said["in short"]] if "in short" in said else []
     for name, boots in known.items():
-        lines += page_of(name, boots) if boots else []
+        lines += page_of(name, boots, said.get(name, [])) if boots else []
     missing = [f"`{name}`" for name, boots in known.items() if not boots]
     if missing:
         lines += ["", "## Not run", "", f"No boot so far: {', '.join(missing)}."]

@@ -69,6 +69,17 @@ option_page option_of(const CLI::Option& option) {
   return page;
 }
 
+// An empty value would count as none, and the program would run as if nothing had been asked for. Empty: none has one.
+std::string option_with_empty_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto& values = option->results();
+    if (option->count() > 0 && std::any_of(values.begin(), values.end(), [](const auto& v) { return v.empty(); })) {
+      return option->get_name(false, false);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 bool parse(CLI::App& app, arguments args, int usage, int& result) {
@@ -84,6 +95,12 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(args));
+    if (const std::string option = option_with_empty_value(app); !option.empty()) {
+      complain(option + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " +
+               option + " out (see " + app.get_name() + " --help)");
+      result = usage;
+      return false;
+    }
     return true;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);

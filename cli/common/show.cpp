@@ -96,13 +96,12 @@ std::vector<int> numbers(const std::vector<platform::cpu_id>& ids) {
   return result;
 }
 
-// Names come from other programs and need not be UTF-8, which JSON must be.
+}  // namespace
+
 std::string printable(const std::string& text) {
   const nlohmann::json value = text;
   return nlohmann::json::parse(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).get<std::string>();
 }
-
-}  // namespace
 
 std::string size_text(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "common/show.hpp"
+
 namespace homing::measure {
 namespace {
 
@@ -46,7 +48,8 @@ const char* ink_on(const colour& c) {
   return luminance > 0.179 ? "#000000" : "#ffffff";
 }
 
-std::string escape(const std::string& text) {
+std::string escape(const std::string& bytes) {
+  const std::string text = cli::printable(bytes);
   std::string out;
   for (const char c : text) {
     if (c == '&') {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -181,6 +182,11 @@ std::optional<std::string> contradiction(const run_options& options, bool report
   if (!options.svg.empty() && options.report != "true") {
     return "--svg needs the figures of --report, which go to " + options.report + " instead: leave out one of the two";
   }
+  if ((options.json || options.csv) && report && options.report != "true") {
+    const std::string form = options.json ? "--json" : "--csv";
+    return form + " is a form of the table of --report, and --report=" + options.report +
+           " has none: leave out one of the two";
+  }
   if (!options.threads.empty()) {
     const bool digits =
         options.threads.find_first_not_of("0123456789") == std::string::npos && options.threads.size() <= 5;
@@ -191,6 +197,7 @@ std::optional<std::string> contradiction(const run_options& options, bool report
 }
 
 std::string shown(const run_report& report, const run_options& options) {
+  if (!report.value && options.json) return nlohmann::json{{"error", report.error}}.dump(2) + '\n';
   if (!report.value) return "homing: " + report.error + '\n';
   if (options.json) return report.value->dump(2) + '\n';
   return options.csv ? report_csv(*report.value) : report_table(*report.value);
@@ -219,9 +226,18 @@ int run_and_verify(const arguments& program, const std::string& report, bool war
 
 // Runs the program with its report in a file of ours, and shows it afterwards.
 int run_with_report(const arguments& program, const run_options& options, output_file& picture) {
-  std::string name = (fs::temp_directory_path() / "homing-report-XXXXXX").string();
+  std::error_code no_folder;
+  const fs::path folder = fs::temp_directory_path(no_folder);
+  if (no_folder) {
+    throw std::runtime_error("no folder for temporary files: " + no_folder.message() +
+                             "; let TMPDIR name one, or write the report with --report=FILE");
+  }
+  std::string name = (folder / "homing-report-XXXXXX").string();
   const int file = ::mkstemp(name.data());
-  if (file < 0) throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno));
+  if (file < 0) {
+    throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno) +
+                             "; let TMPDIR name another folder, or write the report with --report=FILE");
+  }
   ::close(file);
   ::setenv("HOMING_REPORT", name.c_str(), 1);
   traffic_counter traffic;

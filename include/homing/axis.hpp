@@ -116,8 +116,8 @@ constexpr std::size_t axis::run_end(std::size_t i) const noexcept {
   const std::size_t round = slots();
   if (table_[round + part] == round) return extent_;  // all others have weight zero
   std::size_t end = u + 1;
-  while (table_[end % round] == part) ++end;
-  return begin_of(std::min(end, units()));
+  while (end < units() && table_[end % round] == part) ++end;
+  return begin_of(end);
 }
 
 constexpr std::size_t axis::size_of(std::uint32_t part) const noexcept {

@@ -28,11 +28,15 @@ namespace homing {
 ///   - equal questions get equal answers, from any thread;
 ///   - if a subrange has a home, then so has every subrange inside it, the same;
 ///   - none means that the subrange is split (ask for smaller ones), or, of a single index, that it has no home.
-/// An empty subrange is never asked for.
+/// An empty subrange is never asked for. A type with a member `static constexpr bool has_homes = false` never names
+/// one, and is not asked.
 template <class Dist, std::size_t Dims = 1>
 concept distribution_over = requires(const Dist& d, const box<Dims>& part) {
   { d.home(part) } -> std::convertible_to<std::optional<domain_index>>;
 };
+
+template <class Dist>
+concept distribution_without_homes = requires { requires !Dist::has_homes; };
 
 /// A longest run of row-major positions that have the same home, or all none.
 struct piece {

@@ -36,7 +36,10 @@ class scattered_loop {
     for (std::size_t at = positions.begin(); at < positions.end();) {
       const piece p = run_at(dist_, at, positions.end());
       if (!home_ && p.home) expect_domain(*p.home);  // or nobody would do it
-      if (p.home == home_) body_(loop_space<Range>::part(of_, interval(at, p.last)));
+      if (p.home == home_) {
+        const Range part = loop_space<Range>::part(of_, interval(at, p.last));
+        body_(part);
+      }
       at = p.last;
     }
   }
@@ -87,7 +90,8 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
     if (part < bodies.size()) {
       bodies[part](r);
     } else {
-      body(loop_space<Range>::part(range, interval(r.begin(), r.end())));
+      const Range beyond = loop_space<Range>::part(range, interval(r.begin(), r.end()));
+      body(beyond);
     }
   };
   for_parts(parts, cutting::anywhere, each, context);

@@ -92,7 +92,8 @@ template <detail::address Where, class Body>
 
 /// The same with a home for each item: `home_of(item)` gives one of what the other form takes. Not for a first filter.
 ///
-/// Threads: home_of is called by several at once, before the body and on any thread; at least once for each item.
+/// Threads: home_of is called by several at once, before the body and on any thread; at least once for each item, and
+///          never on stock oneTBB.
 /// Errors:  an exception that leaves home_of ends the pipeline as one of the body does.
 template <class HomeOf, class Body>
   requires(!detail::address<HomeOf>)

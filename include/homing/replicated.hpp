@@ -62,6 +62,7 @@ class replicated {
   /// What placing the original and the copies came to, summed up.
   [[nodiscard]] const placement_report& report() const noexcept { return store_.report(); }
 
+  static constexpr bool has_homes = false;
   /// None: every domain has it.
   template <std::size_t Dims>
   [[nodiscard]] constexpr std::optional<domain_index> home(const box<Dims>&) const noexcept {

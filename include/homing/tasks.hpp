@@ -105,6 +105,14 @@ void send_function(d1::wait_context* wait, F&& f, Send&& send) {
   hand_over(make_counted<function_task<std::decay_t<F>>>(wait, std::forward<F>(f)), std::forward<Send>(send));
 }
 
+/// Into the queue of a domain; null: of the calling thread's arena. `f` must not throw: its context is the arena's own,
+/// and with that cancelled nothing else that is enqueued there would run.
+template <class F>
+void enqueue_function(F&& f, d1::task_arena_base* arena, std::uint32_t domain) {
+  auto without_exception = [f = std::decay_t<F>(std::forward<F>(f))]() mutable noexcept { f(); };
+  send_function(nullptr, std::move(without_exception), [&](d1::task& t) { door()->enqueue(&t, arena, domain); });
+}
+
 /// Has somebody run `f` as one task, which `send(task, context)` makes ready, and waits for its value or its exception.
 template <class Value, class F, class Send>
 Value value_of(F&& f, Send&& send) {
@@ -152,16 +160,13 @@ inline void detach(place where, detail::d1::task& t, tbb::task_group_context& co
   }
 }
 
-/// Runs `f` some time, on a thread of that domain if one comes, even where no workers are allowed; nobody waits for it,
-/// and an exception that leaves it is lost with its arena's other tasks: as task_arena::enqueue(). Errors:
-/// std::bad_alloc.
+/// Runs `f` some time, on a thread of that domain if one comes, even where no workers are allowed. Nobody waits for it,
+/// so an exception that leaves it ends the program, as with task_arena::enqueue(). Errors: std::bad_alloc.
 template <class F>
 void enqueue(tbb::task_arena& arena, place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
     arena.initialize();
-    detail::send_function(nullptr, std::forward<F>(f), [&](detail::d1::task& t) {
-      detail::door()->enqueue(&t, static_cast<detail::d1::task_arena_base*>(&arena), *domain);
-    });
+    detail::enqueue_function(std::forward<F>(f), static_cast<detail::d1::task_arena_base*>(&arena), *domain);
   } else {
     arena.enqueue(std::forward<F>(f));
   }
@@ -170,8 +175,7 @@ void enqueue(tbb::task_arena& arena, place where, F&& f) {
 template <class F>
 void enqueue(place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
-    detail::send_function(nullptr, std::forward<F>(f),
-                          [&](detail::d1::task& t) { detail::door()->enqueue(&t, nullptr, *domain); });
+    detail::enqueue_function(std::forward<F>(f), nullptr, *domain);
   } else {
     tbb::this_task_arena::enqueue(std::forward<F>(f));
   }

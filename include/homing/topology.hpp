@@ -135,8 +135,9 @@ class HOMING_API snapshot {
 [[nodiscard]] HOMING_API snapshot current();
 
 /// Reads the machine again (mask, cpuset, quota, hot-plugged nodes), makes that the current one and returns it.
-/// Snapshots in use stay as they are. A running TBB scheduler keeps the machine that it started with. Threads: any; of
-/// several at once, one becomes current. Errors: as current().
+/// Snapshots in use stay as they are, and a running TBB scheduler keeps the machine that it started with. Where the two
+/// differ in domains, loops and pinned sections end the program at one that the other lacks: so call this before the
+/// first task, or after tbb::finalize(). Threads: any; of several at once, one becomes current. Errors: as current().
 HOMING_API snapshot refresh();
 
 /// The domain that the calling thread works in, by the current snapshot: the one it is bound to by `bound_thread`, else

@@ -8,11 +8,13 @@ namespace streamcluster {
 namespace {
 
 constexpr input inputs[] = {{{4, 8}, 8, 384, 128},
+                            {{4, 8}, 64, 2048, 2048},
                             {{10, 20}, 32, 4096, 4096},
                             {{10, 20}, 64, 8192, 8192},
                             {{10, 20}, 128, 16384, 16384},
                             {{10, 20}, 128, 1'000'000, 200'000}};
 constexpr programs::size_name sizes[] = {{"test", "384 points of 8 numbers, in batches of 128"},
+                                         {"lab", "2,048 of 64, and few centres: for an emulated machine"},
                                          {"simsmall", "4,096 of 32"},
                                          {"simmedium", "8,192 of 64"},
                                          {"simlarge", "16,384 of 128"},

@@ -111,7 +111,16 @@ void* object_pool::refill(std::size_t index) {
   return carve(index);
 }
 
-void* object_pool::carve(std::size_t index) { return carve_bytes(bytes_of(index)); }
+void* object_pool::carve(std::size_t index) {
+  const std::size_t bytes = bytes_of(index);
+  // A type that is aligned to 128 has such a size. The grain before it serves another object.
+  if (bytes % cache_alignment_bytes == 0 &&
+      reinterpret_cast<std::uintptr_t>(free_begin_) % cache_alignment_bytes != 0) {
+    static_assert(cache_alignment_bytes == 2 * grain_bytes);
+    deallocate_local(carve_bytes(grain_bytes), grain_bytes);
+  }
+  return carve_bytes(bytes);
+}
 
 std::byte* object_pool::carve_bytes(std::size_t bytes) {
   if (static_cast<std::size_t>(slab_end_ - free_begin_) < bytes) {

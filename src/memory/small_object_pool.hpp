@@ -4,7 +4,8 @@
 ///            Pools and their slabs are never unmapped, since an object may come back long after its thread has ended.
 /// Threads:   allocate() and deallocate_local() by the owner only; deallocate_remote() by any thread.
 /// Placement: a slab is touched first by the thread that carves objects from it, so its pages are near that thread.
-/// Sizes:     up to object_bytes_max in steps of 64 bytes, aligned to 64; larger ones are cache-aligned heap blocks.
+/// Sizes:     up to object_bytes_max in steps of 64 bytes, aligned to 64, and to 128 where the size is a multiple of
+///            it: a callable may ask for that, as on the stock library. Larger ones are cache-aligned heap blocks.
 ///            No object has a header: who frees one says its size.
 /// Protocol:  docs/protocols/object_pool.md.
 #pragma once
@@ -28,7 +29,8 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
   object_pool(const object_pool&) = delete;
   object_pool& operator=(const object_pool&) = delete;
 
-  /// Memory for `bytes` bytes, aligned to 64. Owner only. Throws std::bad_alloc.
+  /// Memory for `bytes` bytes, aligned to 64, and to 128 if `bytes` is a multiple of 128. Owner only. Throws
+  /// std::bad_alloc.
   [[nodiscard]] void* allocate(std::size_t bytes) {
     const std::size_t index = class_of(bytes);
     if (index >= class_count) [[unlikely]] {

@@ -1,6 +1,7 @@
 #include "observe/trace.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -203,7 +204,9 @@ void write_trace(const char* path, const std::vector<traced_domain>& domains) no
     std::string name = path;
     const std::string text = trace_json(all_traces(), domains, trace_clock_ns());
     platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::create);
-    if (out.error_number == EEXIST) {
+    // The trace of another process, but not a folder or device that is meant for something else.
+    struct stat there {};
+    if (out.error_number == EEXIST && ::stat(name.c_str(), &there) == 0 && S_ISREG(there.st_mode)) {
       name += '.' + std::to_string(::getpid());
       out = platform::open_output(name.c_str(), platform::output_mode::create);
     }

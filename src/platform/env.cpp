@@ -99,6 +99,11 @@ std::optional<std::string_view> env(const char* name) noexcept {
   return std::string_view(value, length);
 }
 
+bool is_env_too_long(const char* name) noexcept {
+  const char* const value = ::secure_getenv(name);
+  return value != nullptr && ::strnlen(value, env_length_max + 1) > env_length_max;
+}
+
 bool has_env_that_starts(std::string_view prefix) noexcept {
   for (const char* const* entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (std::string_view(*entry).starts_with(prefix)) return true;

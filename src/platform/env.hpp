@@ -33,6 +33,9 @@ class printable {
 /// Points into the environment: use it before anybody calls setenv.
 [[nodiscard]] std::optional<std::string_view> env(const char* name) noexcept;
 
+/// True if env() refuses the variable for its length.
+[[nodiscard]] bool is_env_too_long(const char* name) noexcept;
+
 /// Whether env() is closed for that reason, and a variable that starts with `prefix` is set. For libraries below us
 /// that would obey it.
 [[nodiscard]] bool has_hostile_env(std::string_view prefix) noexcept;

@@ -87,7 +87,8 @@ std::shared_ptr<const machine> read_environment(source::figures figures) {
   if (platform::has_hostile_env("HWLOC_")) return one_domain();
   constexpr const char* mask_only = "one domain with the CPUs of the affinity mask";
   const std::vector<named_source> asked = sources_of_environment();
-  bool hidden = false;  // hwloc would come back with a description that we have refused
+  // hwloc would come back with a description that we have refused.
+  bool hidden = platform::is_env_too_long("HWLOC_SYNTHETIC") || platform::is_env_too_long("HWLOC_XMLFILE");
   for (std::size_t i = 0; i < asked.size(); ++i) {
     source from = asked[i].from;
     from.wanted = figures;

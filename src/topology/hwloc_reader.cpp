@@ -51,12 +51,30 @@ unsigned long synthetic_cpu_count(std::string_view text) {
   };
   for (const char c : text) {
     if (c == '(' || c == '[') ++depth;
-    if (depth == 0 && c != ' ') level += c;
-    if (depth == 0 && c == ' ' && !level.empty()) finish_level();
+    const bool is_gap = c == ' ' || (c >= '\t' && c <= '\r');  // hwloc takes a newline, too; others only look like one
+    if (depth == 0 && !is_gap) level += c;
+    if (depth == 0 && is_gap && !level.empty()) finish_level();
     if (c == ')' || c == ']') --depth;
   }
   if (!level.empty()) finish_level();
   return product;
+}
+
+// True if a list such as "indexes=0,2,70000" has a number above the highest allowed: hwloc would make sets that long.
+bool has_index_too_high(std::string_view text) {
+  constexpr std::string_view list = "indexes=";
+  for (std::size_t at = text.find(list); at != std::string_view::npos; at = text.find(list, at)) {
+    at += list.size();
+    const char* next = text.data() + at;
+    const char* const end = text.data() + std::min(text.find_first_of(") ", at), text.size());
+    while (next != end) {
+      unsigned long number = 0;
+      const auto [stopped, error] = std::from_chars(next, end, number);
+      if (error == std::errc::result_out_of_range || (error == std::errc() && number > index_max)) return true;
+      next = error == std::errc() ? stopped : next + 1;  // a separator
+    }
+  }
+  return false;
 }
 
 // Why a file can't be a description; empty if it may be one.
@@ -71,6 +89,9 @@ std::string file_problem(const std::string& path) {
 // Why we don't give a description to hwloc at all; empty if there is no reason.
 std::string problem_of(source::origin from, const std::string& text) {
   if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 4096 CPUs";
+  if (from == source::origin::synthetic && has_index_too_high(text)) {
+    return "an index is too high: expected 0 to " + std::to_string(index_max);
+  }
   if (from == source::origin::xml) return file_problem(text);
   return "";
 }

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import xml.dom.minidom
 from pathlib import Path
 
 from command import COMMAND, check, homing, main
@@ -73,6 +74,7 @@ def exit_codes(folder):
         check(seen.code == 126 and "plain.txt" in seen.err, f"{name}: not executable", seen)
         check(homing("run", *words, folder).code == 126, f"{name}: a folder")
     for words in ([], ["--"], ["--report"], ["--steal=foo", "true"], ["--domain", "planet", "true"], ["--nothing", "true"],
+                  ["--membind", "", "true"], ["--interleave=", "true"], ["--topology", "", "true"], ["--threads", "", "true"],
                   ["--tbb=mine", "true"], ["--tbb=stock", "--report", "true"], ["--topology", "nonsense", "true"]):
         seen = homing("run", *words)
         check(seen.code == 125 and seen.err.startswith("homing: "), "wrong usage: " + " ".join(words), seen)
@@ -119,7 +121,15 @@ def report(folder):
     seen = homing("run", "--report", "true")
     check(seen.code == 0 and "no report" in seen.err, "no report at all", seen)
     seen = homing("run", "--report", writer, env={"TMPDIR": str(folder / "none")})
-    check(seen.code == 125, "nowhere to put the report", seen)
+    check(seen.code == 125 and "TMPDIR" in seen.err and "--report=FILE" in seen.err, "nowhere to put the report", seen)
+    seen = homing("run", "--json", "true")
+    check(seen.code == 0 and "no report" in json.loads(seen.err[seen.err.index("{"):])["error"], "no report at all, as JSON", seen)
+    seen = homing("run", f"--report={folder}/kept.json", "--json", writer)
+    check(seen.code == 125 and "leave out one of the two" in seen.err, "--json beside --report=FILE", seen)
+    named = script(folder / os.fsdecode(b"d\xf8d"), f"#!/bin/sh\n{writer}\n")
+    seen = homing("run", "--svg", folder / "odd.svg", "--", named)
+    xml.dom.minidom.parse(str(folder / "odd.svg"))
+    check(seen.code == 9, "a picture is XML whatever the program's name", seen)
 
 
 def locality_report(folder):

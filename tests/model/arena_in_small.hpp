@@ -43,6 +43,7 @@ class no_workers final : public worker_supplier {
   void demand_changed() noexcept override {}
   bool demand_rose(arena& /*a*/, domain_index /*home*/) noexcept override { return false; }
   void serve_newcomers() noexcept override {}
+  void end_mandatory_turn() noexcept override {}
   bool list_newcomer(arena& /*a*/) noexcept override { return false; }
   bool send_worker(arena& /*a*/, domain_index /*home*/, unsigned /*domains*/,
                    turned_away /*patience*/) noexcept override {

@@ -16,9 +16,11 @@ import shlex
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from harness import expectations, modes, report, source
+from harness import beside, expectations, modes, report, source
 from harness.build import Builder
 from harness.execute import loaded_library, run_program
 
@@ -35,6 +37,9 @@ def parse_arguments() -> argparse.Namespace:
                         help="only this program; may be repeated")
     parser.add_argument("--library", type=Path, default=LIBRARY, metavar="PATH",
                         help="the libtbb.so.12 to test (default: our release build)")
+    parser.add_argument("--beside", type=Path, metavar="PATH",
+                        help="another libtbb.so.12: every program runs with it, too, and cases that take "
+                             "much longer than there are named; no verdict and no exit status changes")
     parser.add_argument("--headers", default="2021", metavar="2021|2023|FOLDER",
                         help="public headers to compile with (default: 2021, those of the tests)")
     parser.add_argument("--mode", action="append", default=[], choices=[*modes.MODES, "all"],
@@ -90,6 +95,8 @@ def run_all(options: argparse.Namespace, screen: report.Screen) -> int:
     library = options.library.absolute()
     if not library.is_file():
         raise FileNotFoundError(f"no library {library}: build it first (make build)")
+    if options.beside and not options.beside.is_file():
+        raise FileNotFoundError(f"--beside: no library {options.beside}")
     screen.progress("fetching oneTBB's tests")
     tests = source.ensure_source(build, options.source)
     include, label = header_folder(options.headers, tests)
@@ -101,19 +108,25 @@ def run_all(options: argparse.Namespace, screen: report.Screen) -> int:
     for verdict in verdicts:
         if verdict.complaints:
             screen.line(f"FAILED {verdict.program.name}\n  {verdict.complaints[0]}")
+    times = beside.Times()
     if not options.build_only:
-        verdicts = run_built(options, screen, verdicts, library, build, label)
+        verdicts = run_built(options, screen, verdicts, library, build, label, times)
     screen.done()
 
     if options.times:
         print_times(verdicts)
     if options.json:
-        context = {"library": str(library), "headers": label}
+        context: dict[str, Any] = {"library": str(library), "headers": label}
+        if options.beside:
+            context |= {"beside": str(options.beside.absolute()),
+                        "slow_cases": [asdict(slow) for slow in times.slow()]}
         text = json.dumps(report.as_json(verdicts, context), indent=1) + "\n"
         if options.json == "-":
             sys.stdout.write(text)
         else:
             Path(options.json).write_text(text)
+    if options.beside:
+        print_slow(options, times.slow())
     return summarize(options, verdicts)
 
 
@@ -139,7 +152,8 @@ def build_all(options: argparse.Namespace, screen: report.Screen,
 
 
 def run_built(options: argparse.Namespace, screen: report.Screen, built: list[report.Verdict],
-              library: Path, build: Path, label: str) -> list[report.Verdict]:
+              library: Path, build: Path, label: str,
+              times: beside.Times) -> list[report.Verdict]:
     """Runs what was built in each mode, one program at a time: the tests want the machine for
     themselves. Programs that were not built, or can't apply, are judged once, without a mode."""
     runnable = [v for v in built if v.build is not None and v.build.binary is not None]
@@ -157,7 +171,7 @@ def run_built(options: argparse.Namespace, screen: report.Screen, built: list[re
         judged += in_mode
         for index, verdict in enumerate(in_mode, 1):
             screen.progress(f"[{index}/{len(in_mode)}] {mode.name}: running {verdict.program.name}")
-            run_one(options, verdict, library, build, label)
+            run_one(options, verdict, library, build, label, times)
             if verdict.complaints:
                 screen.failure(verdict, again_command(verdict, library))
                 if not options.keep_going:
@@ -166,15 +180,18 @@ def run_built(options: argparse.Namespace, screen: report.Screen, built: list[re
 
 
 def run_one(options: argparse.Namespace, verdict: report.Verdict, library: Path, build: Path,
-            label: str) -> None:
-    """Until it fails, as often as was asked for."""
+            label: str, times: beside.Times) -> None:
+    """Until it fails, as often as was asked for; each time beside the other library, if there is one."""
     program = verdict.program
     rules = program.active_rules(verdict.mode, label == "2021")
     assert verdict.build is not None and verdict.build.binary is not None
+    limit = program.time_limit_seconds * options.time_scale
     for _ in range(options.repeat):
-        run = run_program(verdict.build.binary, program, rules, library, verdict.mode,
-                          build / "run", program.time_limit_seconds * options.time_scale)
+        run, other = (run_program(verdict.build.binary, program, rules, used.absolute(), verdict.mode, build / "run", limit)
+                      if used else None for used in (library, options.beside))
         report.judge_run(verdict, run, rules, count_cases=label == "2021")
+        if other is not None:
+            times.add(program, verdict.mode, run, other)
         if verdict.complaints:
             return
 
@@ -193,6 +210,14 @@ def print_times(verdicts: list[report.Verdict]) -> None:
         print(f"{verdict.program.name:46} {verdict.mode.name:>10} {verdict.outcome:>14} "
               f"{len(run.cases) if run else 0:5d} {build.seconds if build else 0:8.1f} "
               f"{run.seconds if run else 0:8.2f}")
+
+
+def print_slow(options: argparse.Namespace, slow: list[beside.Slow]) -> None:
+    stream = sys.stderr if options.json == "-" else sys.stdout
+    if slow:
+        print(beside.HEADING, *(case.line() for case in slow), sep="\n", file=stream)
+    print(f"{len(slow)} cases took {beside.RATIO:g} times as long as with {options.beside}, or more, "
+          f"by their slowest runs", file=stream)
 
 
 def summarize(options: argparse.Namespace, verdicts: list[report.Verdict]) -> int:

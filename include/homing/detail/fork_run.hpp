@@ -137,6 +137,29 @@ template <class F, class... G, std::size_t... I>
   end_failed(lane, branches, at, joined, order);
 }
 
+/// Ends the values that have not been taken: the move of one may throw.
+template <class Branches>
+struct values_left {
+  Branches& all;
+  std::size_t taken = 0;
+  values_left(const values_left&) = delete;
+  values_left& operator=(const values_left&) = delete;
+  explicit values_left(Branches& of) : all(of) {}
+  ~values_left() {
+    std::size_t at = 0;
+    const auto end_one = [&](auto& b) {
+      if (at++ >= taken && b.end == fork_branch::fate::done) b.discard();
+    };
+    std::apply([&](auto&... b) { (end_one(b), ...); }, all);
+  }
+
+  template <std::size_t I>
+  [[nodiscard]] decltype(auto) take() {
+    taken = I + 1;
+    return std::get<I>(all).take_or_nothing();
+  }
+};
+
 /// Branches that have all stored what came of them: their values, or their first exception.
 template <class... F, std::size_t... I>
 auto results_of(std::tuple<branch<F>...>& all, std::index_sequence<I...>) -> fork_results<F...> {
@@ -146,7 +169,8 @@ auto results_of(std::tuple<branch<F>...>& all, std::index_sequence<I...>) -> for
     e.rethrow_if_any();
   }
   if constexpr (!all_are_void<F...>) {
-    return fork_results<F...>{std::get<I>(all).take_or_nothing()...};
+    values_left<std::tuple<branch<F>...>> values(all);
+    return fork_results<F...>{values.template take<I>()...};
   }
 }
 

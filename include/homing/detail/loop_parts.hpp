@@ -160,40 +160,62 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
 }
 
-/// A grid of boxes is cut exactly along their edges, in the order of the domains; others, and what reaches beyond a
-/// grid, by halving.
+/// Appends the boxes of a grid inside `all`, in the order of the domains, and what reaches beyond it as a slab for each
+/// dimension, which goes nowhere in particular.
+template <class Range, class Grid>
+void cut_along_boxes(const Range& range, const Grid& grid, std::vector<loop_part<Range>>& parts) {
+  using space = loop_space<Range>;
+  auto all = space::box_of(range);
+  const auto add = [&](const box<space::dims>& b, place where) {
+    if (!b.empty()) parts.push_back({space::part(range, b), where});
+  };
+  point<space::dims> reach{};  // the boxes together are one, which begins at 0
+  for (std::uint32_t i = 0; i < grid.domains().size(); ++i) {
+    const domain_index home = grid.domains()[i];
+    grid.for_each_box(home, [&](auto b) {
+      for (std::size_t k = 0; k < space::dims; ++k) {
+        reach[k] = std::max(reach[k], b.last[k]);
+        b.first[k] = std::max(b.first[k], all.first[k]);
+        b.last[k] = std::min(b.last[k], all.last[k]);
+      }
+      add(b, on(home));
+    });
+  }
+  for (std::size_t k = 0; k < space::dims; ++k) {
+    auto beyond = all;
+    beyond.first[k] = all.last[k] = std::clamp(reach[k], all.first[k], all.last[k]);
+    add(beyond, place());
+  }
+}
+
+/// A grid is cut along its boxes, others by halving until a half has a home or can't be divided; halves that have none
+/// are put together again.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims > 1)
 void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
   using space = loop_space<Range>;
   const auto all = space::box_of(range);
   if constexpr (requires { dist.for_each_box(domain_index{}, [](const box<space::dims>&) {}); }) {
-    const std::size_t before = parts.size();
-    std::size_t points = 0;
-    for (std::uint32_t i = 0; i < dist.domains().size(); ++i) {
-      const domain_index home = dist.domains()[i];
-      dist.for_each_box(home, [&](auto b) {
-        for (std::size_t k = 0; k < space::dims; ++k) {
-          b.first[k] = std::max(b.first[k], all.first[k]);
-          b.last[k] = std::min(b.last[k], all.last[k]);
-        }
-        if (b.empty()) return;
-        points += points_in(b);
-        parts.push_back({space::part(range, b), on(home)});
-      });
+    cut_along_boxes(range, dist, parts);
+  } else if constexpr (distribution_without_homes<Dist>) {
+    parts.push_back({range, place()});
+  } else {
+    const auto home = dist.home(all);
+    if (home || !range.is_divisible()) {
+      parts.push_back({range, on(home)});
+      return;
     }
-    if (points == points_in(all)) return;
-    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(before), parts.end());
+    const std::size_t before = parts.size();
+    Range left(range);
+    const Range right(left, tbb::split{});
+    cut(left, dist, parts);
+    cut(right, dist, parts);
+    const bool is_one_each = parts.size() == before + 2;
+    if (is_one_each && !parts[before].where.domain() && !parts[before + 1].where.domain()) {
+      parts.pop_back();
+      parts[before].range = range;
+    }
   }
-  const auto home = dist.home(all);
-  if (home || !range.is_divisible()) {
-    parts.push_back({range, on(home)});
-    return;
-  }
-  Range left(range);
-  const Range right(left, tbb::split{});
-  cut(left, dist, parts);
-  cut(right, dist, parts);
 }
 
 }  // namespace homing::detail

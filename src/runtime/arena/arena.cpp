@@ -140,7 +140,7 @@ void arena::release_slot(slot_id number) noexcept {
     // [S10] What its thread has left is everybody's now.
     call_somebody({.home = slot(number).domain.load(sync::relaxed)}, reach::all);
   }
-  if (__builtin_expect(max_workers_ == 0 && !resumed.empty(), false)) {
+  if (__builtin_expect(is_without_workers() && !resumed.empty(), false)) {
     want_mandatory_worker_if_deserted();  // [A20] it may have been the last one who could go on with that stack
   }
 }

@@ -249,6 +249,10 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;
   [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;
+  /// [A20] No worker may come, but a mandatory one.
+  [[nodiscard]] bool is_without_workers() const noexcept {
+    return max_workers_ == 0 || supplier_.allottable_workers() == 0;
+  }
 
   worker_supplier& supplier_;
   const arena_request request_;

@@ -80,7 +80,7 @@ void arena::submit_resume(left_stack& stack) noexcept {
   sync::full_fence();
   if (is_of_one_domain()) {
     want_mandatory_worker();  // its own domain may have none, and all who know of the stack may wait for it elsewhere
-  } else if (max_workers_ == 0) {
+  } else if (is_without_workers()) {
     want_mandatory_worker_if_deserted();
   }
   new_common_work({work_kind::resumed});

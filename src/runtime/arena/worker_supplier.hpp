@@ -5,6 +5,9 @@
 /// Protocols: docs/protocols/sleep.md [S2], arena.md [A6], [A9], [A14], [A15], [A22].
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include "runtime/arena/arena_memory.hpp"
 #include "runtime/settings/scheduler_settings.hpp"
 #include "runtime/task/indices.hpp"
@@ -52,6 +55,11 @@ class worker_supplier {
   /// [A22] For a worker that looks for work in vain: an arena that has begun to want workers got none.
   [[nodiscard]] bool newcomer_waits() const noexcept { return unserved_.load(sync::relaxed); }
 
+  /// [A27] For a worker that begins to look for work: others wait for the mandatory worker, and its turn is over.
+  [[nodiscard]] bool mandatory_turn_is_over(std::int64_t now_ns) const noexcept {
+    return now_ns > mandatory_turn_ends_ns_.load(sync::relaxed);
+  }
+
   // ---- an arena's life
 
   virtual void link(arena& a) = 0;
@@ -67,6 +75,8 @@ class worker_supplier {
   virtual bool demand_rose(arena& a, domain_index home) noexcept = 0;
   /// [A22] If a newcomer waits: allots anew, on behalf of whoever calls first.
   virtual void serve_newcomers() noexcept = 0;
+  /// [A27] Allots anew, on behalf of whoever calls first.
+  virtual void end_mandatory_turn() noexcept = 0;
   /// Lists the arena, if it wants workers, for the next allotment. True if it was listed.
   virtual bool list_newcomer(arena& a) noexcept = 0;
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
@@ -96,6 +106,8 @@ class worker_supplier {
   sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
   sync::atomic<bool> makes_first_{false};                      ///< while there is no worker yet; written under lock_
   sync::atomic<bool> unmet_{false};
+  static constexpr std::int64_t no_turn = std::numeric_limits<std::int64_t>::max();
+  sync::atomic<std::int64_t> mandatory_turn_ends_ns_{no_turn};          ///< on platform::monotonic_ns()'s clock
   alignas(sync::cache_line_bytes) sync::atomic<bool> unserved_{false};  ///< of newcomers, since the last allotment
 };
 

@@ -23,7 +23,7 @@ namespace {
 /// A wait deep in a stack steals nothing any more: each steal could wait in its turn, one on top of the other. What is
 /// meant for the thread, or for nobody in particular, it takes all the same: who else might come?
 bool stack_is_deep(const dispatcher& d) noexcept {
-  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < d.stack_reserve;
+  return d.deep.has(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
 
 /// One loop on one stack: run what is at hand, take the next of the own deque, search; until the waiter has what it

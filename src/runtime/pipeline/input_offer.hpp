@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -94,7 +95,9 @@ class input_offer {
 /// The rights to be under way. While none is left, input stands still.
 class input_tokens {
  public:
-  explicit input_tokens(std::intptr_t count) noexcept : left_(count) {}
+  /// More than can be counted are as good as any number that no items reach.
+  explicit input_tokens(std::size_t count) noexcept
+      : left_(static_cast<std::intptr_t>(std::min<std::size_t>(count, INTPTR_MAX))) {}
 
   /// [PI3] By whoever has fetched an item, for that one: false if it was the last, and input stands still.
   /// release, for give_back(): what the input filter has done goes from one input task to the next.

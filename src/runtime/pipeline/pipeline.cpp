@@ -349,7 +349,7 @@ class stage_task final : public d1::task {
 // ---- the whole
 
 pipeline::pipeline(d1::task_group_context& context, std::size_t tokens, const d1::filter_node& chain)
-    : context_(context), tokens_(static_cast<std::intptr_t>(tokens)) {
+    : context_(context), tokens_(tokens) {
   add_stages(chain);
 }
 

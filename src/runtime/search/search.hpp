@@ -99,7 +99,11 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
 template <waiter Waiter>
 task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
   const bool begins = scope.is_counted() && mark == search_mark::none;
-  begin_looking(*d.thread, begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns());
+  const std::int64_t now_ns = begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns();
+  begin_looking(*d.thread, now_ns);
+  if (Waiter::is_for_any_arena && d.thread->in->supplier().mandatory_turn_is_over(now_ns)) {
+    d.thread->in->supplier().end_mandatory_turn();
+  }
   task* const found = look_until_found(d, waiter, scope, duty);
   thread_state& t = *d.thread;  // may be another than before
   if (__builtin_expect(t.is_absent, false)) {

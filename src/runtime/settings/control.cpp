@@ -53,7 +53,7 @@ void settle(std::size_t parameter) {
       const std::size_t v = control_access::value(*c);
       best = smaller_wins(parameter) ? std::min(best, v) : std::max(best, v);
     }
-    p.active.store(best, sync::relaxed);
+    p.active.store(smaller_wins(parameter) ? std::min(best, parallelism_max) : best, sync::relaxed);
   }
   p.is_set.store(!p.live.empty(), sync::release);
 }

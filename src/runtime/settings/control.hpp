@@ -12,6 +12,9 @@ namespace homing::scheduler {
 /// True if a user exception must end the program at once.
 bool terminate_on_exception() noexcept;
 
+/// More threads than this are never made; who asks for more is told so.
+inline constexpr std::size_t parallelism_max = 4096;
+
 /// Bytes of stack for a new worker or coroutine.
 std::size_t thread_stack_size() noexcept;
 

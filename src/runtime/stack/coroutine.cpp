@@ -30,7 +30,8 @@ coroutine& coroutine::acquire(std::size_t stack_bytes, void (*entry)(void*)) {
   auto fresh = std::make_unique<coroutine>();
   fresh->memory = platform::stack_memory(stack_bytes);
   coroutine& c = *fresh.release();
-  c.disp.stack_reserve = reinterpret_cast<std::uintptr_t>(c.memory.base()) + c.memory.size() / 2;
+  const auto lowest = reinterpret_cast<std::uintptr_t>(c.memory.base());
+  c.disp.deep = {lowest, lowest + c.memory.size() / 2};
   point_of(c.disp, &c).stack.prepare(c.memory, entry, &c);
   return c;
 }

@@ -37,8 +37,8 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
   t.stay = this;
   move_lane(t, t.slot, &a.slot(number), a);
   base_.thread = &t;
-  // Entered from a coroutine's stack or from the thread's own: the reserve is that stack's.
-  base_.stack_reserve = t.running != nullptr ? t.running->stack_reserve : t.stack_reserve;
+  // Entered from a coroutine's stack or from the thread's own.
+  base_.deep = t.running != nullptr ? t.running->deep : t.own_stack;
   base_.ed.context = &a.default_context();
   base_.ed.original_slot = to_index(number);
   base_.ed.affinity_slot = to_number(no_affinity);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "runtime/task/search_scope.hpp"
+#include "runtime/thread/deep_stack.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::scheduler {
@@ -32,8 +33,8 @@ struct dispatcher {
   bool critical_allowed = true;  ///< false while a critical task runs: they do not nest
   bool enqueued_allowed = true;  ///< false while a task runs: enqueued ones are for outermost loops
   dispatch_loop loop;
-  suspend_point* point = nullptr;    ///< in point_storage, once it is needed
-  std::uintptr_t stack_reserve = 0;  ///< below this address nothing is stolen for this stack
+  suspend_point* point = nullptr;  ///< in point_storage, once it is needed
+  deep_stack deep;                 ///< where nothing is stolen for this stack
   static constexpr std::size_t point_bytes = sync::size_or_modelled(512, 1024);
   alignas(64) std::byte point_storage[point_bytes];  ///< so that leaving the stack needs no memory
 

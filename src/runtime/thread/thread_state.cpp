@@ -1,16 +1,12 @@
 #include "runtime/thread/thread_state.hpp"
 
 #include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <memory>
 #include <mutex>
 #include <new>
 #include <system_error>
 
-#include "platform/thread_stack.hpp"
-#include "runtime/settings/control.hpp"
 #include "topology/machine.hpp"
 
 namespace homing::scheduler {
@@ -22,31 +18,6 @@ namespace {
 std::mutex records_lock;
 sync::atomic<thread_state*> newest_record{nullptr};
 sync::linked_list<record_place> free_records;
-
-/// Half of the stack below the present depth stays in reserve for what is begun above that line.
-std::uintptr_t reserve_of_this_stack(std::size_t stack_bytes) noexcept {
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  std::size_t below = thread_stack_size();
-  if (const std::size_t rest = platform::rest_of_made_stack(here, stack_bytes)) {
-    below = rest;
-  } else if (getpid() == gettid()) {
-    // The first thread's stack grows; asking pthreads for it would read all of /proc/self/maps.
-    rlimit limit{};
-    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-      below = limit.rlim_cur;
-    }
-  } else {
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      void* lowest = nullptr;
-      std::size_t size = 0;
-      pthread_attr_getstack(&attributes, &lowest, &size);
-      pthread_attr_destroy(&attributes);
-      below = here - reinterpret_cast<std::uintptr_t>(lowest);
-    }
-  }
-  return here - below / 2;
-}
 
 void at_thread_end(void*) { leave_this_thread(); }
 
@@ -98,7 +69,7 @@ thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_
   t->is_observed = observe::tasks_are_counted.load(sync::relaxed);  // set before there are threads
   t->pool = pool.release();
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
-  t->stack_reserve = reserve_of_this_stack(stack_bytes);
+  t->own_stack = deep_part_of_this_stack(stack_bytes);
   contexts_of_this_thread = t->contexts;
   this_thread_or_null = t;
   return *t;

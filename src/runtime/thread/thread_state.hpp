@@ -17,6 +17,7 @@
 #include "runtime/task/lane.hpp"
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
+#include "runtime/thread/deep_stack.hpp"
 #include "runtime/thread/steal_backoff.hpp"
 #include "sync/linked_list.hpp"
 #include "sync/parker.hpp"
@@ -83,7 +84,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   std::optional<domain_index> domain_of_next_arena;  ///< of the one that this thread is about to make; none: any
   std::optional<steal_policy> steal_in_next_arena;   ///< none: as in others
   after_switch_action after_switch;
-  std::uintptr_t stack_reserve = 0;   ///< of the thread's own stack: dispatcher::stack_reserve
+  deep_stack own_stack;               ///< of its own stack: dispatcher::deep
   implicit_stay* implicit = nullptr;  ///< of an application thread in its implicit arena
   slot_id last_slot = no_slot;        ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/clock.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/workers/resource_manager.hpp"
 
 namespace homing::scheduler {
 namespace {
 
-constexpr std::chrono::nanoseconds turn_length = std::chrono::milliseconds(2);
+constexpr std::int64_t turn_length_ns = 2'000'000;
 
 }  // namespace
 
@@ -41,6 +42,13 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
 
 void resource_manager::serve_newcomers() noexcept {
   if (unserved_.load(sync::relaxed) && unserved_.exchange(false, sync::relaxed)) {
+    demand_changed();
+  }
+}
+
+void resource_manager::end_mandatory_turn() noexcept {
+  // relaxed: a hint for when to allot; what is allotted is under the lock.
+  if (mandatory_turn_ends_ns_.exchange(no_turn, sync::relaxed) != no_turn) {
     demand_changed();
   }
 }
@@ -143,10 +151,11 @@ void resource_manager::allot() noexcept {
     supplies_[to_index(d)] = {here.planned, static_cast<int>(leases_.leased()[to_index(d)]), here.usable.cpus,
                               d == first_domain_};
   }
+  mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
   unsigned crowded = level_count;
   for (unsigned level = 0; level < level_count; ++level) {
-    if (serve_level(wanting_[level]) == crowd::yes) {
+    if (serve_level(level) == crowd::yes) {
       crowded = std::min(crowded, level);
     }
   }
@@ -205,7 +214,25 @@ void resource_manager::look_again_at_trimmed() noexcept {
   newly_trimmed_.clear();
 }
 
-resource_manager::crowd resource_manager::serve_level(arena_list& level) noexcept {
+// By turns: the first has had its, and goes to the end. Turns are long against the way of a worker from one arena to
+// the next. They end before what is dealt, so that the next one has its own from now on.
+void resource_manager::take_turns(unsigned number) noexcept {
+  if (!had_losers_[number]) {
+    return;
+  }
+  const std::int64_t now_ns = platform::monotonic_ns();
+  arena_list& level = wanting_[number];
+  if (now_ns - turn_began_ns_ > turn_length_ns && !level.empty()) {
+    turn_began_ns_ = now_ns;
+    arena_place& first = *level.first();
+    level.remove(first);
+    level.push_back(first);
+  }
+}
+
+resource_manager::crowd resource_manager::serve_level(unsigned number) noexcept {
+  take_turns(number);
+  arena_list& level = wanting_[number];
   allotment_.begin_level();
   arena_place* next = level.first();
   while (next != nullptr && allotment_.has_left()) {
@@ -221,15 +248,10 @@ resource_manager::crowd resource_manager::serve_level(arena_list& level) noexcep
   }
   const allotment::level_result result = allotment_.end_level(next != nullptr);
   const std::span<const allotment::portion> portions = allotment_.portions_of_level();
-  if (result.has_losers && !portions.empty()) {
-    // By turns: the first has had its. Turns are long against the way of a worker from one arena to the next.
-    const auto now = std::chrono::steady_clock::now();
-    if (now - turn_began_ > turn_length) {
-      turn_began_ = now;
-      arena_place& first = portions.front().of.whose->account().place;
-      level.remove(first);
-      level.push_back(first);
-    }
+  had_losers_[number] = result.has_losers && !portions.empty();
+  if (had_losers_[number] &&
+      std::any_of(portions.begin(), portions.end(), [](const allotment::portion& p) { return p.is_mandatory; })) {
+    mandatory_turn_ends_ns_.store(turn_began_ns_ + turn_length_ns, sync::relaxed);  // [A27]
   }
   return result.is_crowded ? crowd::yes : crowd::no;
 }

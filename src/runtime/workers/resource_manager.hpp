@@ -22,6 +22,7 @@
 #include "platform/cpu_set.hpp"
 #include "runtime/arena/worker_account.hpp"
 #include "runtime/arena/worker_supplier.hpp"
+#include "runtime/settings/control.hpp"
 #include "runtime/workers/allotment.hpp"
 #include "runtime/workers/lease_book.hpp"
 #include "sync/linked_list.hpp"
@@ -76,6 +77,7 @@ class resource_manager final : public worker_supplier {
   void demand_changed() noexcept override;
   bool demand_rose(arena& a, domain_index home) noexcept override;
   void serve_newcomers() noexcept override;
+  void end_mandatory_turn() noexcept override;
   bool list_newcomer(arena& a) noexcept override;
   bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept override;
   bool make_worker(arena& a, domain_index home) noexcept override;
@@ -127,7 +129,7 @@ class resource_manager final : public worker_supplier {
   void unlock_in_parent() noexcept;
   void unlock_in_child() noexcept;
 
-  static constexpr unsigned worker_count_max = 4096;
+  static constexpr unsigned worker_count_max = parallelism_max;
   static constexpr unsigned level_count = 3;  ///< of priority
 
  private:
@@ -252,7 +254,8 @@ class resource_manager final : public worker_supplier {
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  crowd serve_level(arena_list& level) noexcept;
+  crowd serve_level(unsigned number) noexcept;
+  void take_turns(unsigned number) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
   void settle(const allotment::portion& p) noexcept;
   void void_share(arena& a) noexcept;
@@ -293,7 +296,8 @@ class resource_manager final : public worker_supplier {
   sync::linked_list<worker_account> arenas_;
   sync::atomic<arena*> newcomers_{nullptr};  ///< listed since the last allotment; a stack
   arena_list wanting_[level_count];          ///< arenas that want workers, in the order of their turns
-  std::chrono::steady_clock::time_point turn_began_;
+  bool had_losers_[level_count] = {};        ///< at the last allotment: arenas that wanted workers and got none
+  std::int64_t turn_began_ns_ = 0;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
   std::uint64_t allotment_number_ = 0;   ///< of the last one

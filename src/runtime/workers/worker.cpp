@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "platform/check.hpp"
@@ -117,10 +119,18 @@ void* resource_manager::worker_entry(void* argument) {
 namespace {
 
 /// When it comes from its first arena: until then there may be a young process that waits for all its threads to work.
+using thread_name = std::array<char, 16>;  // as long as Linux's
+
+thread_name name_of_this_thread() noexcept {
+  thread_name name{};
+  pthread_getname_np(pthread_self(), name.data(), name.size());
+  return name;
+}
+
 void name_this_thread(unsigned number) noexcept {
-  char name[16] = "homing-";
-  std::to_chars(name + std::strlen(name), name + sizeof name - 1, number);
-  pthread_setname_np(pthread_self(), name);
+  thread_name name{"homing-"};
+  std::to_chars(name.data() + std::strlen(name.data()), name.data() + name.size() - 1, number);
+  pthread_setname_np(pthread_self(), name.data());
 }
 
 }  // namespace
@@ -134,16 +144,16 @@ void resource_manager::worker_main(worker& w) {
   w.thread_id.store(::gettid(), sync::relaxed);
   thread_state* t = register_worker(w);
   std::chrono::nanoseconds awake{0};
-  bool is_named = false;
+  std::optional<thread_name> inherited = name_of_this_thread();
   while (arena* a = t != nullptr ? next_assignment(w, awake) : nullptr) {
     if (t->domain != w.domain) {  // it has moved [A17]
       t->move_to_domain(w.domain, domain_count_);
       bind_worker(w);
     }
     awake = work_in_arena(*t, *a);
-    if (!is_named) {
-      name_this_thread(w.index);
-      is_named = true;
+    if (inherited) {  // after the first work, and not if that has given the thread a name of the program's
+      if (name_of_this_thread() == *inherited) name_this_thread(w.index);
+      inherited.reset();
     }
   }
   leave_this_thread();

@@ -382,6 +382,11 @@ TEST(distribution, cyclic_over_one_part_or_one_weight_is_one_run) {
             (piece{5, size_max, domain(1)}));
 }
 
+TEST(distribution, weighted_cyclic_runs_end_with_the_largest_space) {
+  const auto d = cyclic(size_max, domain_set::first(2), weights{2, 1});
+  EXPECT_EQ(d.run_at(size_max - 1, size_max).last, size_max);
+}
+
 TEST(distribution, an_empty_space_has_no_homes) {
   const auto d = block_grid<3>({size_max, 0, size_max}, domain_set::first(4));
   EXPECT_EQ(d.size(), 0U);

@@ -190,6 +190,39 @@ TEST(fork_join, values_of_the_others_are_destroyed_after_an_exception) {
   });
 }
 
+/// Its move may throw; counts those that live.
+struct moved_with_care {
+  explicit moved_with_care(bool fails) : fails_(fails) { ++alive; }
+  moved_with_care(moved_with_care&& other) : fails_(other.fails_) {
+    if (fails_) throw failure(1);
+    ++alive;
+  }
+  ~moved_with_care() { --alive; }
+  static inline std::atomic<int> alive{0};
+
+ private:
+  bool fails_;
+};
+
+TEST(fork_join, values_of_the_others_are_destroyed_after_a_move_that_throws) {
+  with_helpers([] {
+    const auto value = [](bool fails) { return [fails] { return moved_with_care(fails); }; };
+    const homing::place last = homing::on(homing::domain_count() - 1);
+    for (int round = 0; round < 50; ++round) {
+      try {
+        static_cast<void>(fork_join(homing::on(0U), value(false), last, value(true), value(false)));
+      } catch (const failure&) {
+      }
+      ASSERT_EQ(moved_with_care::alive, 0) << "addressed";
+      try {
+        static_cast<void>(fork_join(value(false), value(true), value(false)));
+      } catch (const failure&) {
+      }
+      ASSERT_EQ(moved_with_care::alive, 0) << "in the caller's lane";
+    }
+  });
+}
+
 TEST(fork_join, a_branch_that_has_not_begun_is_left_out_after_an_exception) {
   const parallelism one(parallelism::max_allowed_parallelism, 1);
   bool has_run = false;

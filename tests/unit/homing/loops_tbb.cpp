@@ -6,6 +6,7 @@
 #include <homing/parallel_for_each.hpp>
 #include <homing/parallel_reduce.hpp>
 #include <homing/parallel_scan.hpp>
+#include <homing/replicated.hpp>
 #include <homing/schedule.hpp>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <numeric>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -86,6 +88,15 @@ struct by_tens {
   [[nodiscard]] std::optional<domain_index> home(const homing::box<1>& part) const {
     const homing::piece p = run_at(part.first[0], part.last[0]);
     return p.last == part.last[0] ? p.home : std::nullopt;
+  }
+};
+
+/// Of two dimensions; the right half has no home.
+struct left_half {
+  std::size_t columns;
+  [[nodiscard]] std::optional<domain_index> home(const homing::box<2>& part) const {
+    if (part.last[1] > columns) return std::nullopt;
+    return domain_index{0};
   }
 };
 
@@ -200,6 +211,31 @@ TEST_P(loops, two_and_three_dimensions) {
         },
         homing::block_grid<3>({8, 9, 10}, all));
     EXPECT_TRUE(seen.all_once(0, 8 * 9 * 10));
+  });
+}
+
+TEST_P(loops, what_has_no_home_in_two_dimensions_stays_in_large_parts) {
+  on_machine([] {
+    constexpr std::size_t side = 1000;
+    const auto calls_of = [](const auto& dist) {
+      std::atomic<std::size_t> calls{0};
+      std::atomic<std::size_t> points{0};
+      homing::parallel_for(
+          tbb::blocked_range2d<std::size_t>(0, side, 0, side),
+          [&](auto& r) {
+            ++calls;
+            points += r.rows().size() * r.cols().size();
+          },
+          dist);
+      EXPECT_EQ(points, side * side);
+      return calls.load();
+    };
+    constexpr std::size_t few = side * side / 100;
+    const std::vector<float> values(10, 1.0F);
+    EXPECT_LT(calls_of(homing::replicated<float>(std::span<const float>(values))), few);
+    EXPECT_LT(calls_of(homing::block<2>({side / 2, side / 2}, homing::domain_set::first(homing::domain_count()))), few)
+        << "three quarters of the range are beyond the grid";
+    EXPECT_LT(calls_of(left_half{side / 2}), few) << "a distribution of the user's own";
   });
 }
 

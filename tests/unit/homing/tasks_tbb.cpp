@@ -392,6 +392,16 @@ TEST(pinned, a_section_whose_thread_cannot_be_bound_is_run_and_says_so_once) {
   });
 }
 
+TEST(tasks, an_exception_that_leaves_an_enqueued_one_ends_the_program) {
+  in_own_process(four_by_two, [] {
+    const auto enqueue_one_that_throws = [] {
+      homing::enqueue(on(0U), [] { throw std::runtime_error("nobody waits for this"); });
+      homing::testing::await("the end of the program", [] { return false; });
+    };
+    EXPECT_DEATH(enqueue_one_that_throws(), "nobody waits for this|Unhandled exception");
+  });
+}
+
 TEST(tasks, an_absent_domain_is_a_programmers_error) {
   in_own_process(four_by_two, [] {
     homing::task_group group;

@@ -50,6 +50,16 @@ TEST(object_pool, objects_are_aligned_distinct_and_writable_at_every_size) {
   }
 }
 
+TEST(object_pool, a_type_may_be_aligned_to_128) {
+  const pool_lease pool(107);
+  for (int round = 0; round < 20; ++round) {
+    for (std::size_t bytes = 128; bytes <= 2 * object_pool::object_bytes_max; bytes += 128) {
+      static_cast<void>(pool->allocate(64));  // so that objects are carved at any grain
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->allocate(bytes)) % 128, 0U) << bytes;
+    }
+  }
+}
+
 TEST(object_pool, the_last_object_freed_is_the_next_one_used_in_its_class_only) {
   const pool_lease pool(101);
   void* const small = pool->allocate(64);
@@ -112,7 +122,7 @@ TEST(object_pool, an_orphan_serves_the_next_thread_of_its_domain_only) {
 }
 
 TEST(object_pool, the_child_of_a_fork_goes_on) {
-  const pool_lease pool(106);
+  const pool_lease pool(108);
   void* const object = pool->allocate(64);
   const pid_t child = ::fork();
   if (child == 0) {

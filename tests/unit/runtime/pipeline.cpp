@@ -41,6 +41,25 @@ TEST(input_offers, the_first_needs_a_helper_and_who_offered_may_take_it) {
   EXPECT_TRUE(offer.offer(&mine)) << "the helper has run";
 }
 
+TEST(input_tokens, more_than_can_be_counted_never_run_out) {
+  homing::scheduler::input_tokens tokens(SIZE_MAX);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(tokens.take());
+  EXPECT_FALSE(tokens.give_back()) << "input never stood still";
+}
+
+TEST(pipeline, all_items_pass_whatever_the_tokens) {
+  for (const std::size_t tokens : {std::size_t{1}, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX}) {
+    int fetched = 0;
+    std::atomic<int> passed{0};
+    tbb::parallel_pipeline(tokens,
+                           tbb::make_filter<void, int>(filter_mode::serial_in_order, [&](tbb::flow_control& control) {
+                             if (fetched == 1000) control.stop();
+                             return fetched++;
+                           }) & tbb::make_filter<int, void>(filter_mode::parallel, [&](int) { ++passed; }));
+    EXPECT_EQ(passed, 1000) << tokens << " tokens";
+  }
+}
+
 TEST(input_offers, another_thread_takes_it_while_items_are_long_or_unknown) {
   input_offer offer;
   const stand_in mine;

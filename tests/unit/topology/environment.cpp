@@ -81,6 +81,17 @@ TEST_F(environment, a_machine_too_large_for_us_does_not_come_back_through_hwloc)
          "homing: HWLOC_SYNTHETIC=.*more than 4096 CPUs.*one domain.*\n", "real 1 domains .*");
 }
 
+TEST_F(environment, nor_does_one_whose_levels_are_on_lines_of_their_own) {
+  expect({{"HWLOC_SYNTHETIC", "node:64\ncore:64\npu:64"}},
+         "homing: HWLOC_SYNTHETIC=.*more than 4096 CPUs.*one domain.*\n", "real 1 domains .*");
+}
+
+TEST_F(environment, nor_does_one_that_is_too_long) {
+  const std::string variable = "node:4 core:1 pu:1" + std::string(5000, ' ');
+  expect({{"HWLOC_SYNTHETIC", variable}},
+         "homing: HWLOC_SYNTHETIC=.* is not valid: expected at most 4096 characters.*\n", "real 1 domains .*");
+}
+
 TEST_F(environment, nor_does_a_broken_file) {
   const std::string path = ::testing::TempDir() + "homing_broken_" + std::to_string(::getpid()) + ".xml";
   for (const char* text : {"<topology", "no XML", ""}) {

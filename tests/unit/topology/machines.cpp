@@ -183,6 +183,12 @@ TEST(bad_input, is_an_error_with_a_text) {
   EXPECT_EQ(error(source::origin::synthetic, "node:99999999999999999999 pu:1"), "more than 4096 CPUs");
   EXPECT_EQ(error(source::origin::synthetic, "node:1 core:4097 pu:1"), "more than 4096 CPUs");
   EXPECT_EQ(error(source::origin::synthetic, "node:2048 pu:1"), "more than 1024 domains");
+  EXPECT_EQ(error(source::origin::synthetic, "node:64\tcore:64\npu:2"), "more than 4096 CPUs");
+  for (const char* text :
+       {"node:2(indexes=0,4000000000) pu:1", "node:2 pu:2(indexes=3,70000,1,99999999999999999999)"}) {
+    EXPECT_EQ(error(source::origin::synthetic, text), "an index is too high: expected 0 to 65535") << text;
+  }
+  EXPECT_NE(synthetic("node:2(indexes=0,60000 memory=1073741824) pu:1"), nullptr);
   EXPECT_NE(error(source::origin::xml, "/nonexistent/machine.xml"), "");
   EXPECT_EQ(error(source::origin::xml, "/"), "not a file");
   EXPECT_NE(error(source::origin::xml, __FILE__), "") << "a C++ file is no XML";
