@@ -9,8 +9,18 @@
 namespace homing::scheduler {
 namespace {
 
-/// The observer whose callback this thread runs, if any: it may switch itself off from there.
-thread_local const observer_list::observer* in_callback_of = nullptr;
+/// An observer whose callback a thread runs, perhaps inside those of others: each may switch itself off from there.
+struct running_callback {
+  const observer_list::observer* of;
+  const running_callback* outer;
+};
+thread_local const running_callback* innermost_callback = nullptr;
+
+std::intptr_t own_callbacks_of(const observer_list::observer& o) noexcept {
+  std::intptr_t count = 0;
+  for (const running_callback* c = innermost_callback; c != nullptr; c = c->outer) count += c->of == &o ? 1 : 0;
+  return count;
+}
 
 /// Forks that this process has come out of. Written while there is one thread.
 unsigned forks_so_far = 0;
@@ -126,7 +136,7 @@ void observer_list::deactivate(observer& o) {
   if (p->forks != forks_so_far) {
     return;  // it has only been this thread's since
   }
-  const std::intptr_t own = in_callback_of == &o ? 1 : 0;
+  const std::intptr_t own = own_callbacks_of(o);
   // acquire: what the last callback did is over.
   while (proxy::busy(o).load(sync::acquire) > own) {
     sched_yield();
@@ -152,9 +162,10 @@ void observer_list::visit(number after, number until, Call&& call) {
       after = (*next)->number;
       proxy::busy(*o).fetch_add(1, sync::relaxed);  // relaxed: under the lock that deactivate() takes first
     }
-    const observer* outer = std::exchange(in_callback_of, o);
+    const running_callback mine{o, innermost_callback};
+    innermost_callback = &mine;
     call(*o);
-    in_callback_of = outer;
+    innermost_callback = mine.outer;
     proxy::busy(*o).fetch_sub(1, sync::release);
   }
 }

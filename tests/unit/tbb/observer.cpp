@@ -220,4 +220,47 @@ TEST(observer, sees_no_context_of_a_task_that_has_ended) {
   waiter.join();
 }
 
+/// Its callback goes into another arena.
+class visiting_observer : public tbb::task_scheduler_observer {
+ public:
+  visiting_observer(tbb::task_arena& arena, tbb::task_arena& other) : task_scheduler_observer(arena), other_(other) {
+    observe(true);
+  }
+  ~visiting_observer() override { observe(false); }
+  visiting_observer(const visiting_observer&) = delete;
+  visiting_observer& operator=(const visiting_observer&) = delete;
+  void on_scheduler_entry(bool) override {
+    other_.execute([] {});
+    ++entries;
+  }
+  std::atomic<int> entries{0};
+
+ private:
+  tbb::task_arena& other_;
+};
+
+/// Its callback switches an observer off.
+class ending_observer : public tbb::task_scheduler_observer {
+ public:
+  explicit ending_observer(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~ending_observer() override { observe(false); }
+  ending_observer(const ending_observer&) = delete;
+  ending_observer& operator=(const ending_observer&) = delete;
+  void on_scheduler_entry(bool) override {
+    if (ended != nullptr) ended->observe(false);
+  }
+  tbb::task_scheduler_observer* ended = nullptr;
+};
+
+TEST(observer, can_be_switched_off_in_a_callback_inside_its_own) {
+  tbb::task_arena arena(1);
+  tbb::task_arena other(1);
+  ending_observer inner(other);
+  visiting_observer outer(arena, other);
+  inner.ended = &outer;
+  arena.execute([] {});
+  EXPECT_EQ(outer.entries, 1);
+  EXPECT_FALSE(outer.is_observing());
+}
+
 }  // namespace
