@@ -188,7 +188,10 @@ def page_of(name: str, boots: list[list[dict]], said: list[str]) -> list[str]:
 
 
 def page(options: argparse.Namespace) -> str:
-    import lab_picture  # needs matplotlib, which a run does not
+    try:
+        import lab_picture  # needs matplotlib, which a run does not
+    except ModuleNotFoundError as missing:
+        raise SystemExit(f"lab.py: --page: {missing}; run scripts/setup experiment, and call .venv/bin/python programs/lab.py") from missing
 
     known = {name: kept(options.results, name) for name in PROGRAMS}
     lines = ["# The papers' programs in a virtual machine", "",
