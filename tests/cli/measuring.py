@@ -24,7 +24,8 @@ def refuses(subcommand, *own):
     cases = [(["--size", value], f"--size {value}: ") for value in ("x", "-1M", "1Q", "0", "100", "2000T")]
     cases += [(["--threads", value], f"--threads {value}: ") for value in ("0", "x", "-1", "1.5", "60000", "99999999999")]
     cases += [(["--repeat", value], f"--repeat {value}: ") for value in ("0", "x", "1001")]
-    cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("", "x", "7777", "1-0", "0-", "+99", "0,,0")]
+    cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("x", "7777", "1-0", "0-", "+99", "0,,0")]
+    cases += [([option, ""], f"{option}: its value is empty") for option in ("--nodes", "--svg")]
     cases += [(["--pages", "giant"], "giant"), (["--json", "--csv"], "--csv"), (["stray"], "stray"),
               (["--nothing"], "--nothing"), (["--size"], "--size"), (["--svg"], "--svg"), (["--nodes", "!0"], "leaves no node")]
     for words, told in [*cases, *own]:
