@@ -97,7 +97,7 @@ template <class Range, class Value, class Body, class Reduction, class How>
 /// As tbb::parallel_deterministic_reduce: how the range is split and joined depends on the range, its grainsize and the
 /// distribution alone, never on threads or time; so floating-point sums come out the same each time. oneTBB's has
 /// simple_partitioner and static_partitioner; a homing::schedule of another one means the first. Memory: with a
-/// distribution, a Value and some 80 bytes for each piece, which the grainsize alone makes: give one.
+/// distribution, a Value and some 80 bytes for each piece of about a grainsize, so give the range a large one.
 template <class Range, class Value, class Body, class Reduction, class How>
 [[nodiscard]] Value parallel_deterministic_reduce(const Range& range, const Value& identity, const Body& body,
                                                   const Reduction& reduction, How&& how,

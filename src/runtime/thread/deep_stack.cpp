@@ -40,7 +40,7 @@ deep_stack deep_part_of_this_stack(std::size_t made_bytes) noexcept {
   const std::uintptr_t top = top_of_first_stack();
   if (here < top && top - here < first_stack_alone_bytes) return deep_part_of_first_stack(here, top);
   pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return {};
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return {0, here - thread_stack_size() / 2};  // a guess
   void* lowest_byte = nullptr;
   std::size_t size = 0;
   ::pthread_attr_getstack(&attributes, &lowest_byte, &size);

@@ -1,5 +1,6 @@
 // Suspended tasks: a stack that waits, and was left for another one, still runs what only it may run.
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
@@ -224,6 +225,33 @@ TEST(suspend, a_stack_that_empties_its_arena_is_left_and_comes_back) {
   });
   await("all three tasks", [&] { return ended == 3; });
   inside.join();
+}
+
+/// Everybody has left the arena, and the limit allows no worker: one that is mandatory comes for the stack. [A20]
+TEST(suspend, a_stack_that_is_resumed_under_a_limit_of_one_goes_on_in_a_deserted_arena) {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  tbb::task_arena arena(4);
+  tbb::task_group waited_for;
+  tbb::task_group left;
+  std::atomic<tbb::task::suspend_point> first{nullptr};
+  std::atomic<tbb::task::suspend_point> second{nullptr};
+  std::atomic<bool> goes_on{false};
+  std::thread resumer([&] {
+    await("both tasks to be suspended", [&] { return first.load() != nullptr && second.load() != nullptr; });
+    tbb::task::resume(first);
+  });
+  arena.execute([&] {
+    left.run([&] {
+      tbb::task::suspend([&](tbb::task::suspend_point p) { second = p; });
+      goes_on = true;
+    });
+    waited_for.run([&] { tbb::task::suspend([&](tbb::task::suspend_point p) { first = p; }); });
+    waited_for.wait();
+  });
+  resumer.join();
+  tbb::task::resume(second);
+  await("the stack that was left", [&] { return goes_on.load(); });
+  arena.execute([&] { left.wait(); });
 }
 
 }  // namespace
