@@ -79,6 +79,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
 }
 
 void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
+  const visitors_reference reference(a);  // while it is at the door, too
   wait_context done(1);
   task_group_context ctx(task_group_context::isolated);
   context_access::bind(ctx, nullptr, a.default_context());

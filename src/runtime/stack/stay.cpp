@@ -128,7 +128,8 @@ void notify_entry(thread_state& t) {
   }
 }
 
-arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number)
+    : reference_(a), stay_(t, a, number, thread_kind::application) {
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
 }

@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <fstream>
 #include <functional>
-#include <string>
 #include <thread>
 
 #include "unit/common/await.hpp"
+#include "unit/common/sleeps.hpp"
 
 namespace {
 
 using homing::testing::await;
 using homing::testing::comes_true;
+using homing::testing::sleeps;
 
 /// Calls `body` five of a thread's eight megabytes further down its stack.
 [[gnu::noinline]] void deep(const std::function<void()>& body, int kib_left = 5 * 1024) {
@@ -31,14 +31,6 @@ using homing::testing::comes_true;
     body();
   }
   frame[1] = frame[0];
-}
-
-/// Whether the thread is asleep in the kernel at this moment.
-bool sleeps(pid_t thread) {
-  std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
-  std::string text;
-  std::getline(stat, text);
-  return text.find(") S ") != std::string::npos;
 }
 
 /// A wait that a test ends, so that a thread of an arena waits as long as it likes.
