@@ -426,6 +426,15 @@ void arena::found_nothing_left() noexcept {
   }
 }
 
+void arena::leave_references(unsigned count) noexcept {
+  const auto is_heir = [](arena_slot& s) { return s.visit.is_visited() && s.visit.give(); };
+  for (; count != 0; --count) {
+    if (std::none_of(slots().begin(), slots().end(), is_heir)) {
+      drop_reference();
+    }
+  }
+}
+
 void arena::drop_reference() noexcept {
   worker_supplier& supplier = supplier_;
   // acq_rel: the last one sees what all others did. The arena may be gone after this, unless it was the last. [A4]

@@ -148,8 +148,10 @@ class arena final : public work_places, private search_caller {
   void add_user() noexcept { account_.users.fetch_add(1, sync::relaxed); }
   void drop_user() noexcept {
     account_.users.fetch_sub(1, sync::relaxed);
-    drop_reference();
+    leave_references(1);
   }
+  /// Drops so many, unless somebody visits the arena: then the visitor has them. [A4]
+  void leave_references(unsigned count) noexcept;
 
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
   /// For any thread of the domain first; a thread that waits for it may take it wherever it is.

@@ -33,6 +33,8 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
       outer_stay_(t.stay) {
   if (slot_held_in(t, a) == number) {
     outer_base_ = a.slot(number).base;
+  } else if (comes_as == thread_kind::application) {
+    a.slot(number).visit.begin();
   }
   t.stay = this;
   move_lane(t, t.slot, &a.slot(number), a);
@@ -65,12 +67,15 @@ slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
 
 attachment::~attachment() {
   thread_state& t = *base_.thread;
+  arena& a = *t.in;
+  unsigned owed = 0;
   drop_suspend_point(base_);
-  move_lane(t, t.slot, outer_slot_, outer_arena_ != nullptr ? *outer_arena_ : *t.in);
+  move_lane(t, t.slot, outer_slot_, outer_arena_ != nullptr ? *outer_arena_ : a);
   if (outer_base_ != nullptr) {
     t.slot->base = outer_base_;
   } else {
-    t.in->release_slot(t.slot_number);
+    owed = t.slot->visit.end();
+    a.release_slot(t.slot_number);
   }
   t.stay = outer_stay_;
   t.running = outer_running_;
@@ -79,6 +84,9 @@ attachment::~attachment() {
   t.slot_number = outer_number_;
   t.notified = outer_notified_;
   t.entered_as = outer_entered_as_;
+  if (__builtin_expect(owed != 0, false)) {
+    a.leave_references(owed);  // it may end with this [A4]
+  }
 }
 
 namespace {
@@ -128,8 +136,7 @@ void notify_entry(thread_state& t) {
   }
 }
 
-arena_visit::arena_visit(thread_state& t, arena& a, slot_id number)
-    : reference_(a), stay_(t, a, number, thread_kind::application) {
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
 }

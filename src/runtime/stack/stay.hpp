@@ -1,7 +1,7 @@
 /// A thread's stays in arenas: whose slot and dispatcher are the thread's, one stay inside the other.
 ///
 /// Threads:   the thread's own.
-/// Protocols: docs/protocols/sleep.md [S15].
+/// Protocols: docs/protocols/sleep.md [S15], arena.md [A4].
 #pragma once
 
 #include "platform/fp_settings.hpp"
@@ -84,21 +84,8 @@ void step_back(thread_state& t) noexcept;
 /// Tells the arena's observers, if some are new since the thread's last call, that it is there.
 void notify_entry(thread_state& t);
 
-/// [A4] A thread's own reference to an arena that it visits, for it may outlive all others: the function that
-/// execute() runs may terminate the task_arena, or another thread may.
-class visitors_reference {
- public:
-  explicit visitors_reference(arena& a) noexcept : arena_(a) { arena_.add_reference(); }
-  ~visitors_reference() { arena_.drop_reference(); }
-  visitors_reference(const visitors_reference&) = delete;
-  visitors_reference& operator=(const visitors_reference&) = delete;
-
- private:
-  arena& arena_;
-};
-
-/// An application's stay in an arena by execute(): the arena lasts as long, its observers are told, and its
-/// floating-point settings hold until the end, when those of before come back if they are others.
+/// An application's stay in an arena by execute(): its observers are told, and the arena's floating-point settings hold
+/// until the end, when those of before come back if they are others.
 class arena_visit {
  public:
   /// The slot must have been occupied for this thread.
@@ -110,7 +97,6 @@ class arena_visit {
   [[nodiscard]] dispatcher& base() noexcept { return stay_.base(); }
 
  private:
-  visitors_reference reference_;  // the first to be made and the last to go: leaving the slot needs the arena
   attachment stay_;
   platform::fp_guard fp_;
 };

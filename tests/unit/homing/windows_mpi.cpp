@@ -103,8 +103,8 @@ TEST(mpi, shared_windows_are_placed_by_their_ranks_and_seen_by_all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Open MPI 4.1's component "rdma" refuses MPI_Win_create in a job of one rank (open-mpi/ompi issue 10726); others of
-  // its components do the same work. MPICH doesn't read the variable.
+  // Open MPI 4.1's component "rdma" refuses MPI_Win_create in a job of one rank, as Open MPI's users have reported;
+  // others of its components do the same work. MPICH doesn't read the variable.
   setenv("OMPI_MCA_osc", "^rdma", 0);
   MPI_Init(&argc, &argv);
   ::testing::InitGoogleTest(&argc, argv);
