@@ -84,9 +84,17 @@ void note_interrupts(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t ad
   the_session->call_idle(vcpu);
 }
 
+/// Of the kernel's half of the address space: of its code, or of what its code uses.
+bool is_kernels(std::uint64_t address) { return (address >> 63) != 0; }
+
+/// No access of the program's, though QEMU calls it one: it reads the kernel's tables when it delivers an interrupt, and
+/// names the instruction that came before. It holds its lock then, which the CPU that this one would wait for may need:
+/// such waits ended by their bound only, at each interrupt. [LM7]
+bool delivers_interrupt(who by, std::uint64_t address) { return by == who::program && is_kernels(address); }
+
 template <who By, bool Locked, bool Watched>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
-  if (the_session->model() == nullptr) return;
+  if (the_session->model() == nullptr || delivers_interrupt(By, address)) return;
   if (By == who::kernel && address >= last_mapped) [[unlikely]]
     note_interrupts(vcpu, info, address);
   if (By == who::kernel && !the_session->cpu(vcpu).timed) return;  // [LM9]
@@ -161,6 +169,7 @@ qemu_plugin_vcpu_mem_cb_t access_callback(bool locked, bool watched) {
 
 void on_mark(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
   std::uint64_t physical = 0;
+  if (delivers_interrupt(who::program, address)) return;
   if (!physical_address(info, address, physical)) return;
   const code_place& at = *static_cast<const code_place*>(data);
   if (the_session->model() != nullptr) the_session->reach(vcpu, at);
@@ -178,9 +187,8 @@ std::span<const std::uint8_t> code_of(const qemu_plugin_insn* insn) {
 
 void on_translate(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const std::size_t size = qemu_plugin_tb_n_insns(block);
-  const auto is_kernel = [](const qemu_plugin_insn* insn) { return (qemu_plugin_insn_vaddr(insn) >> 63) != 0; };
-  const bool kernel = is_kernel(qemu_plugin_tb_get_insn(block, 0));
   const std::uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
+  const bool kernel = is_kernels(address);
   std::vector<std::uint8_t> bytes, sizes;
   for (std::size_t i = 0; i != size; ++i) {
     const auto code = code_of(qemu_plugin_tb_get_insn(block, i));
