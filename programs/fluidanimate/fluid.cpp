@@ -12,8 +12,8 @@ constexpr float reference_density = 1;
 /// Calls f(cell) for the cells of a row that are no ghosts, and f's second argument is the number.
 template <class F>
 void for_each_cell(const flow& f, std::size_t row, const F& visit) {
-  const std::size_t x = row / f.cells[2];
-  const std::size_t z = row % f.cells[2];
+  const std::size_t x = row % f.cells[0];
+  const std::size_t z = row / f.cells[0];
   if (x == 0 || x + 1 == f.cells[0] || z == 0 || z + 1 == f.cells[2]) return;
   for (std::size_t y = 1; y + 1 < f.cells[1]; ++y) visit(x, y, z);
 }

@@ -38,11 +38,12 @@ struct flow {
   float viscosity;
   float dt;
   [[nodiscard]] std::size_t cell_number(std::size_t x, std::size_t y, std::size_t z) const {
-    return (x * cells[2] + z) * cells[1] + y;
+    return (z * cells[0] + x) * cells[1] + y;
   }
   /// The cell that a place is in; of a place outside, the nearest.
   [[nodiscard]] std::size_t cell_of(const std::array<float, 3>& place) const;
-  /// Rows of cells: those of one x and z, from the bottom up. Ghosts included; the work is that of inner ones.
+  /// Rows of cells: those of one x and z, from the bottom up; a layer's, of one z, lie side by side. Ghosts included; the
+  /// work is that of inner ones.
   [[nodiscard]] std::size_t rows() const { return cells[0] * cells[2]; }
 };
 

@@ -1,5 +1,7 @@
-// Homing: a task for each partition of the rows, sent to its home, as TBB-NUMA's figure 13 does; homing-placed has the
-// cells there.
+// Homing: a task for each partition of the rows, sent to its home, as TBB-NUMA's figure 13 does; there it is divided
+// further, as far as somebody has nothing to do. homing-placed has the cells there.
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <homing/distributed_array.hpp>
 #include <homing/tasks.hpp>
 
@@ -34,8 +36,11 @@ class solver : public Data {
   void over(const F& f) {
     homing::task_group group;
     const homing::domain_index here = homing::current_domain();
+    using range = tbb::blocked_range<std::size_t>;
     const auto send = [&](const partition& of) {
-      group.run(homing::on(of.home), [&f, &of] { f(of.rows.first, of.rows.last); });
+      group.run(homing::on(of.home), [&f, &of] {
+        tbb::parallel_for(range(of.rows.first, of.rows.last), [&f](const range& r) { f(r.begin(), r.end()); });
+      });
     };
     for (const partition& of : partitions_) {
       if (of.home != here) send(of);
@@ -53,10 +58,9 @@ class solver : public Data {
     homing::domain_index home;
   };
 
-  // Many for each thread: the fluid is unevenly spread, and whoever has none takes partitions of others.
+  // One for each thread of its domain.
   void divide(std::size_t threads) {
-    constexpr std::size_t a_thread = 16;
-    const std::size_t a_domain = a_thread * threads / programs::part_count() + 1;
+    const std::size_t a_domain = std::max<std::size_t>(1, threads / programs::part_count());
     for (std::size_t at = 0; at < p_.rows().size();) {
       const homing::piece piece = p_.rows().run_at(at, p_.rows().size());
       const std::size_t size = piece.last - piece.first;

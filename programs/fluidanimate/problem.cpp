@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <vector>
+
+#include "../common/parts.hpp"
 
 namespace fluid {
 namespace {
@@ -41,8 +44,22 @@ struct one_thread_loops {
 
 }  // namespace
 
+homing::regular_distribution<1> slabs(const flow& f, std::size_t row_elements) {
+  const auto all = homing::domain_set::all();
+  const std::size_t inner = f.cells[2] - 2;
+  if (inner < all.size()) return homing::block(f.rows() * row_elements, all, row_elements);
+  std::vector<double> layers(all.size());
+  for (std::size_t d = 0; d < layers.size(); ++d) {
+    layers[d] = static_cast<double>(programs::share_of(inner, layers.size(), d).size());
+  }
+  layers.front() += 1;  // ghosts
+  layers.back() += 1;
+  const std::size_t layer = f.cells[0] * row_elements;
+  return homing::block(f.rows() * row_elements, all, homing::weights(layers), layer);
+}
+
 problem::problem(const request& r)
-    : request_(r), input_(inputs[r.size]), flow_(flow_of(input_)), rows_(homing::block(flow_.rows())) {}
+    : request_(r), input_(inputs[r.size]), flow_(flow_of(input_)), rows_(slabs(flow_, 1)) {}
 
 void problem::fill() {
   const auto place = [this](std::size_t i) { return (static_cast<float>(i) + 0.5F) * flow_.spacing; };

@@ -35,6 +35,11 @@ struct totals {
   double push_of_all = 0;      ///< without signs
 };
 
+/// Where rows go, of which each has so many elements: the tank is cut across into slabs of whole layers, with as many
+/// inner ones for each domain. So each has its share of the fluid, which flows along the tank, and a domain's slab meets
+/// two others only. Where there are fewer inner layers than domains, rows go by number.
+[[nodiscard]] homing::regular_distribution<1> slabs(const flow& f, std::size_t row_elements);
+
 /// The fluid, its phases, and what is known of the result. The cells' memory is the variant's.
 ///
 /// How a phase is dealt is the variant's: its `over(f)` calls f(first, last) for parts of all rows, on any threads, and
@@ -45,9 +50,7 @@ class problem {
   [[nodiscard]] std::size_t cell_count() const { return flow_.rows() * flow_.cells[1]; }
   [[nodiscard]] const homing::regular_distribution<1>& rows() const { return rows_; }
   /// A cell's home is that of its row.
-  [[nodiscard]] homing::regular_distribution<1> homes_of_cells() const {
-    return homing::block(cell_count(), homing::domain_set::all(), flow_.cells[1]);
-  }
+  [[nodiscard]] homing::regular_distribution<1> homes_of_cells() const { return slabs(flow_, flow_.cells[1]); }
   /// The cells now and those of the next frame.
   void see(cell* cells, cell* next) { cells_ = cells, next_ = next; }
 
@@ -103,7 +106,7 @@ class problem {
   request request_;
   const input& input_;
   flow flow_;
-  homing::regular_distribution<1> rows_;
+  homing::regular_distribution<1> rows_;  ///< as slabs() has them
   cell* cells_ = nullptr;
   cell* next_ = nullptr;
   totals at_start_;

@@ -18,6 +18,9 @@
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
 
+// [A28] has no model: arenas have no users here, only references.
+void homing::scheduler::resource_manager::last_user_left() noexcept {}
+
 namespace {
 
 using namespace homing;
@@ -324,7 +327,7 @@ const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), 
   threads_until_settled({rest_until_called_0, [&] { push_and_go(a); },
                          [&] {
                            w.at_home.parallelism.store(2, sync::relaxed);
-                           w.manager->obey_limit();
+                           w.manager->obey_limit(resource_manager::machine_is::the_same);
                          }});
   w.require_done(1);
   w.require_ended();
@@ -340,7 +343,7 @@ const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2
                          },
                          [&] {
                            w.at_home.parallelism.store(1, sync::relaxed);
-                           w.manager->obey_limit();
+                           w.manager->obey_limit(resource_manager::machine_is::the_same);
                          }});
   w.require_done(1);
   w.require_ended();

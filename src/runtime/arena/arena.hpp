@@ -145,10 +145,15 @@ class arena final : public work_places, private search_caller {
   void drop_reference() noexcept;
 
   /// A task_arena object or an application thread that refers to the arena; the constructor's reference is the first's.
-  void add_user() noexcept { account_.users.fetch_add(1, sync::relaxed); }
-  void drop_user() noexcept {
+  void add_user() noexcept {
+    account_.users.fetch_add(1, sync::relaxed);
+    supplier_.add_user();
+  }
+  void drop_user(after_use workers = after_use::workers_end) noexcept {
+    worker_supplier& supplier = supplier_;
     account_.users.fetch_sub(1, sync::relaxed);
     leave_references(1);
+    supplier.drop_user(workers);
   }
   /// Drops so many, unless somebody visits the arena: then the visitor has them. [A4]
   void leave_references(unsigned count) noexcept;

@@ -24,6 +24,12 @@ enum class turned_away : bool {
   gives_up  ///< its call is one more than there must be
 };
 
+/// What becomes of the workers when their last user has left. [A28]
+enum class after_use : bool {
+  workers_end,    ///< before long
+  caller_decides  ///< it is about to end them, or not
+};
+
 class worker_supplier {
  public:
   worker_supplier(const worker_supplier&) = delete;
@@ -58,6 +64,17 @@ class worker_supplier {
   /// [A27] For a worker that begins to look for work: others wait for the mandatory worker, and its turn is over.
   [[nodiscard]] bool mandatory_turn_is_over(std::int64_t now_ns) const noexcept {
     return now_ns > mandatory_turn_ends_ns_.load(sync::relaxed);
+  }
+
+  // ---- who uses the library: task_arena objects, and application threads with an arena of their own [A28]
+
+  void add_user() noexcept { users_.fetch_add(one_user | one_arrival, sync::relaxed); }
+  /// seq_cst: before the look whether somebody ends the workers; partner: that one says that it does so no more, and then
+  /// looks at the users.
+  void drop_user(after_use workers) noexcept {
+    if ((users_.fetch_sub(one_user, sync::seq_cst) & users_mask) == one_user && workers == after_use::workers_end) {
+      last_user_left();
+    }
   }
 
   // ---- an arena's life
@@ -96,10 +113,19 @@ class worker_supplier {
   ~worker_supplier() = default;
 
   virtual bool look_at_refusal() noexcept = 0;
+  virtual void last_user_left() noexcept {}
+
+  static constexpr std::uint64_t one_user = 1;
+  static constexpr std::uint64_t one_arrival = std::uint64_t{1} << 32U;
+  static constexpr std::uint64_t users_mask = one_arrival - 1;
+  /// How many there are, and in its upper half how many have come so far: unchanged if nobody came or left.
+  [[nodiscard]] std::uint64_t users() const noexcept { return users_.load(sync::seq_cst); }
+  [[nodiscard]] bool has_users() const noexcept { return (users() & users_mask) != 0; }
 
   const scheduler_settings settings_;
   sync::atomic<unsigned> default_concurrency_;
   arena_memory memory_of_arenas_;
+  sync::atomic<std::uint64_t> users_{0};
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep between arenas
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock

@@ -13,7 +13,7 @@ namespace homing::scheduler {
 namespace {
 
 struct stay_in_implicit_arena final : implicit_stay {
-  void end(thread_state& t) noexcept override { leave_implicit_arena(t); }
+  void end(thread_state& t) noexcept override { leave_implicit_arena(t, after_use::workers_end); }
 
   std::optional<attachment> where;
   arena* in = nullptr;
@@ -42,7 +42,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   return t;
 }
 
-void leave_implicit_arena(thread_state& t) noexcept {
+void leave_implicit_arena(thread_state& t, after_use workers) noexcept {
   stay_in_implicit_arena* const stay = stay_of(t);
   if (stay == nullptr) {
     return;
@@ -53,7 +53,7 @@ void leave_implicit_arena(thread_state& t) noexcept {
   }
   t.implicit = nullptr;
   delete stay;
-  a.drop_user();
+  a.drop_user(workers);
 }
 
 bool in_implicit_arena_or_none(const thread_state& t) noexcept {

@@ -3,6 +3,7 @@
 /// Threads: the calling thread acts for itself.
 #pragma once
 
+#include "runtime/arena/worker_supplier.hpp"
 #include "runtime/thread/thread_state.hpp"
 
 namespace homing::scheduler {
@@ -20,7 +21,7 @@ inline thread_state& arena_thread() {
 }
 
 /// Leaves the implicit arena, if the thread is in one; the next use enters a new one.
-void leave_implicit_arena(thread_state& t) noexcept;
+void leave_implicit_arena(thread_state& t, after_use workers) noexcept;
 
 /// True if the thread is in no arena but its implicit one.
 [[nodiscard]] bool in_implicit_arena_or_none(const thread_state& t) noexcept;

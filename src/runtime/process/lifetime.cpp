@@ -178,7 +178,7 @@ bool leave_to_finalize() noexcept {
       (t->running != nullptr && !t->running->outermost)) {
     return false;
   }
-  leave_implicit_arena(*t);
+  leave_implicit_arena(*t, after_use::caller_decides);
   return true;
 }
 

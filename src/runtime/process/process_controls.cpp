@@ -14,7 +14,8 @@ bool limits_workers(const global_control& c) noexcept {
 
 void obey() noexcept {
   // A child of fork() that had no memory for its manager has no limit to obey either.
-  if (resource_manager* const manager = resource_manager::current_or_null()) manager->obey_limit();
+  if (resource_manager* const manager = resource_manager::current_or_null())
+    manager->obey_limit(resource_manager::machine_is::the_same);
 }
 
 }  // namespace

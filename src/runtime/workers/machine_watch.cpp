@@ -203,7 +203,7 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
       // Of the next look, then.
     }
   }
-  obey_limit();
+  obey_limit(machine_is::another);
 }
 
 /// By the worker itself: when it begins, and when it has moved to another domain. The call of the kernel's is made

@@ -80,7 +80,7 @@ resource_manager::resource_manager()
   looked_ns_.store(platform::monotonic_ns(), sync::relaxed);
   first_domain_ = present_domain(settings_);
   set_default_parallelism(default_concurrency());
-  obey_limit();
+  obey_limit(machine_is::another);
 }
 
 domain_index resource_manager::take_in_external_thread(const platform::cpu_set& mask) noexcept {
@@ -134,13 +134,17 @@ void resource_manager::deal() noexcept {
   }
 }
 
-void resource_manager::obey_limit() noexcept {
+void resource_manager::obey_limit(machine_is machine) noexcept {
   arena_list grown;
   {
     const holder hold(*this);
     // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
     const std::size_t threads = std::clamp<std::size_t>(max_allowed_parallelism(), 1, worker_count_max);
-    allowed_workers_.store(static_cast<unsigned>(threads - 1), sync::relaxed);
+    const auto allowed = static_cast<unsigned>(threads - 1);
+    if (machine == machine_is::the_same && allowed == allowed_workers_.load(sync::relaxed)) {
+      return;  // a control within another's limit
+    }
+    allowed_workers_.store(allowed, sync::relaxed);
     deal();
     count_makeable();
     allot_to_all();  // now: what the caller spawns next finds the new limit in force

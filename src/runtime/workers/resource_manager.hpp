@@ -86,8 +86,9 @@ class resource_manager final : public worker_supplier {
 
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
-  /// Obeys the limit that global_control sets now, whoever changed it.
-  void obey_limit() noexcept;
+  /// Obeys the limit that global_control sets now, whoever changed it. `machine`: whether the domains' CPUs may be others.
+  enum class machine_is : bool { the_same, another };
+  void obey_limit(machine_is machine) noexcept;
 
   // Leases, leasing.cpp: by number; a number of before a fork means nothing here. None waits for a worker. [A13]
   /// The new lease's number and workers. Errors: std::bad_alloc.
@@ -203,6 +204,10 @@ class resource_manager final : public worker_supplier {
   void watch_makings(std::uint32_t ended) noexcept;
   void note_refusal(int error) noexcept;
   bool look_at_refusal() noexcept override;
+  // ending.cpp [A28]
+  void last_user_left() noexcept override;
+  static void* ender_entry(void* manager);
+  void end_unused_workers() noexcept;
   void call_for_all() noexcept;
   void bind_worker(worker& w) noexcept;
   void follow_machine();
@@ -281,6 +286,7 @@ class resource_manager final : public worker_supplier {
   sync::atomic<unsigned> makings_watched_{0};     ///< how many do
   sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be
   sync::atomic<bool> stopping_{false};
+  sync::atomic<bool> has_ender_{false};         ///< a thread that ends the workers if nobody comes for a while [A28]
   sync::atomic<bool> has_stand_by_{false};      ///< a worker looks before long whether an arena needs a stand-in [A26]
   sync::atomic<unsigned> refusals_{0};          ///< in a row; written under lock_
   sync::atomic<std::int64_t> ask_again_ns_{0};  ///< when to ask for a thread again; written under lock_

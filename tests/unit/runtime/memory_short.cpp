@@ -129,7 +129,7 @@ TEST(memory_short, limits_and_demand_change_without_any) {
       idle.initialize();
       const short_of_memory none(everything);
       manager.demand_changed();
-      manager.obey_limit();
+      manager.obey_limit(resource_manager::machine_is::another);
       manager.end_lease(lease);
       idle.terminate();
       lower.reset();
