@@ -42,8 +42,8 @@ struct flow {
   }
   /// The cell that a place is in; of a place outside, the nearest.
   [[nodiscard]] std::size_t cell_of(const std::array<float, 3>& place) const;
-  /// Rows of cells: those of one x and z, from the bottom up; a layer's, of one z, lie side by side. Ghosts included; the
-  /// work is that of inner ones.
+  /// Rows of cells: those of one x and z, from the bottom up; a layer's, of one z, lie side by side. Ghosts included;
+  /// the work is that of inner ones.
   [[nodiscard]] std::size_t rows() const { return cells[0] * cells[2]; }
 };
 

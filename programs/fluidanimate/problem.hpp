@@ -36,8 +36,8 @@ struct totals {
 };
 
 /// Where rows go, of which each has so many elements: the tank is cut across into slabs of whole layers, with as many
-/// inner ones for each domain. So each has its share of the fluid, which flows along the tank, and a domain's slab meets
-/// two others only. Where there are fewer inner layers than domains, rows go by number.
+/// inner ones for each domain. So each has its share of the fluid, which flows along the tank, and a domain's slab
+/// meets two others only. Where there are fewer inner layers than domains, rows go by number.
 [[nodiscard]] homing::regular_distribution<1> slabs(const flow& f, std::size_t row_elements);
 
 /// The fluid, its phases, and what is known of the result. The cells' memory is the variant's.

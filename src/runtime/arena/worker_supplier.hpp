@@ -69,8 +69,8 @@ class worker_supplier {
   // ---- who uses the library: task_arena objects, and application threads with an arena of their own [A28]
 
   void add_user() noexcept { users_.fetch_add(one_user | one_arrival, sync::relaxed); }
-  /// seq_cst: before the look whether somebody ends the workers; partner: that one says that it does so no more, and then
-  /// looks at the users.
+  /// seq_cst: before the look whether somebody ends the workers; partner: that one says that it does so no more, and
+  /// then looks at the users.
   void drop_user(after_use workers) noexcept {
     if ((users_.fetch_sub(one_user, sync::seq_cst) & users_mask) == one_user && workers == after_use::workers_end) {
       last_user_left();

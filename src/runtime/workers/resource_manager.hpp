@@ -86,8 +86,8 @@ class resource_manager final : public worker_supplier {
 
   /// Workers that global_control allows.
   [[nodiscard]] unsigned allowed_workers() const noexcept { return allowed_workers_.load(sync::relaxed); }
-  /// Obeys the limit that global_control sets now, whoever changed it. `machine`: whether the domains' CPUs may be others.
   enum class machine_is : bool { the_same, another };
+  /// Obeys the limit that global_control sets now, whoever changed it. `machine`: whether domains may have other CPUs.
   void obey_limit(machine_is machine) noexcept;
 
   // Leases, leasing.cpp: by number; a number of before a fork means nothing here. None waits for a worker. [A13]
