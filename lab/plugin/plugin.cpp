@@ -87,9 +87,9 @@ void note_interrupts(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t ad
 /// Of the kernel's half of the address space: of its code, or of what its code uses.
 bool is_kernels(std::uint64_t address) { return (address >> 63) != 0; }
 
-/// No access of the program's, though QEMU calls it one: it reads the kernel's tables to deliver an interrupt, and names
-/// the instruction that came before. It holds its lock then, which the CPU that this one would wait for may need: such
-/// waits ended by their bound only, at each interrupt. [LM7]
+/// No access of the program's, though QEMU calls it one: it reads the kernel's tables to deliver an interrupt, and
+/// names the instruction that came before. It holds its lock then, which the CPU that this one would wait for may need:
+/// such waits ended by their bound only, at each interrupt. [LM7]
 bool delivers_interrupt(who by, std::uint64_t address) { return by == who::program && is_kernels(address); }
 
 template <who By, bool Locked, bool Watched>
