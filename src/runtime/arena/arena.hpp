@@ -151,8 +151,11 @@ class arena final : public work_places, private search_caller {
   }
   void drop_user(after_use workers = after_use::workers_end) noexcept {
     worker_supplier& supplier = supplier_;
-    account_.users.fetch_sub(1, sync::relaxed);
-    leave_references(1);
+    if (account_.users.fetch_sub(1, sync::relaxed) == 1) {
+      leave_references(1);
+    } else {
+      drop_reference();  // another user's is left, which visitors rely on
+    }
     supplier.drop_user(workers);
   }
   /// Drops so many, unless somebody visits the arena: then the visitor has them. [A4]

@@ -78,11 +78,11 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   return number;
 }
 
-/// [A4] While it waits at the door, and visits nothing yet.
+/// [A4] While it waits at the door, and visits nothing yet. Other visitors don't rely on it.
 class reference_at_the_door {
  public:
   explicit reference_at_the_door(arena& a) noexcept : arena_(a) { arena_.add_reference(); }
-  ~reference_at_the_door() { arena_.leave_references(1); }
+  ~reference_at_the_door() { arena_.drop_reference(); }
   reference_at_the_door(const reference_at_the_door&) = delete;
   reference_at_the_door& operator=(const reference_at_the_door&) = delete;
 

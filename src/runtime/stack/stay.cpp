@@ -33,8 +33,6 @@ attachment::attachment(thread_state& t, arena& a, slot_id number, thread_kind co
       outer_stay_(t.stay) {
   if (slot_held_in(t, a) == number) {
     outer_base_ = a.slot(number).base;
-  } else if (comes_as == thread_kind::application) {
-    a.slot(number).visit.begin();
   }
   t.stay = this;
   move_lane(t, t.slot, &a.slot(number), a);
@@ -139,6 +137,9 @@ void notify_entry(thread_state& t) {
 arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
+  if (stay_.frees_slot()) {  // else the outer stay lasts longer, and has a mark or a reference of its own
+    t.slot->visit.begin();
+  }
 }
 
 arena_visit::~arena_visit() {

@@ -22,6 +22,8 @@ class attachment {
   attachment& operator=(const attachment&) = delete;
 
   [[nodiscard]] dispatcher& base() noexcept { return base_; }
+  /// False if an outer stay has it.
+  [[nodiscard]] bool frees_slot() const noexcept { return outer_base_ == nullptr; }
 
  private:
   dispatcher base_;

@@ -34,6 +34,7 @@ void loop_elsewhere() {
     const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 4);
     EXPECT_EQ(loop(), iterations);
     tbb::task_arena().execute([] { EXPECT_EQ(loop(), iterations); });
+    await("a worker", [] { return !worker_threads().empty(); });
   }).join();
 }
 

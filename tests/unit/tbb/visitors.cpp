@@ -78,6 +78,23 @@ TEST_F(visitors, delete_the_object) {
   EXPECT_EQ(ran, rounds * iterations);
 }
 
+// As each flow graph does.
+TEST_F(visitors, end_what_is_attached_to_it) {
+  task_arena arena(4);
+  arena.execute([&] {
+    for (int r = 0; r < rounds; ++r) {
+      task_arena attached{task_arena::attach()};
+      attached.execute([&] { loop(); });
+    }
+    arena.terminate();
+    for (int r = 0; r < rounds; ++r) {
+      task_arena attached{task_arena::attach()};
+      attached.execute([&] { loop(); });
+    }
+  });
+  EXPECT_EQ(ran, 2 * rounds * iterations);
+}
+
 TEST_F(visitors, leave_work_in_it) {
   for (int r = 0; r < rounds; ++r) {
     tbb::task_group group;
