@@ -257,6 +257,7 @@ const instruction_set aarch64_instructions{"aarch64",
                                            aarch64::is_pause,
                                            aarch64::is_interrupt_return,
                                            aarch64::sends_interrupt,
+                                           false,
                                            decode_one};
 
 }  // namespace homing::lab::model

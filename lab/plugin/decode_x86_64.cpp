@@ -187,6 +187,7 @@ const instruction_set x86_64_instructions{"x86_64",
                                           x86_64::is_pause,
                                           x86_64::is_interrupt_return,
                                           x86_64::sends_interrupt,
+                                          true,
                                           decode_one};
 
 }  // namespace homing::lab::model

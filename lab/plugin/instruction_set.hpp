@@ -21,7 +21,8 @@ struct instruction_set {
   bool (*is_system_call)(std::span<const std::uint8_t>);
   bool (*is_pause)(std::span<const std::uint8_t>);  // is for loops that wait
   bool (*is_interrupt_return)(std::span<const std::uint8_t>);
-  bool (*sends_interrupt)(std::uint64_t);             // a store of the kernel's to this address, to other CPUs
+  bool (*sends_interrupt)(std::uint64_t);  // a store of the kernel's to this address, to other CPUs
+  bool interrupts_read_tables;  // of the kernel's, when they are delivered; else a program's addresses may have tags
   micro_op (*decode)(std::span<const std::uint8_t>);  // by one thread at a time
 };
 

@@ -90,7 +90,9 @@ bool is_kernels(std::uint64_t address) { return (address >> 63) != 0; }
 /// No access of the program's, though QEMU calls it one: it reads the kernel's tables to deliver an interrupt, and
 /// names the instruction that came before. It holds its lock then, which the CPU that this one would wait for may need:
 /// such waits ended by their bound only, at each interrupt. [LM7]
-bool delivers_interrupt(who by, std::uint64_t address) { return by == who::program && is_kernels(address); }
+bool delivers_interrupt(who by, std::uint64_t address) {
+  return by == who::program && is_kernels(address) && guest_instructions().interrupts_read_tables;
+}
 
 template <who By, bool Locked, bool Watched>
 void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void* data) {
