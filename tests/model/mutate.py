@@ -50,6 +50,7 @@ MODELS = {
     "src/runtime/task/lane.hpp": "fork_lane",
     "include/homing/detail/fork_lane.hpp": "fork_lane",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
+    "src/runtime/arena/library_users.hpp": "library_users",
     "src/runtime/arena/slot_hold.hpp": "slots",
     "src/runtime/task/exception_word.hpp": "exceptions",
     "src/sync/asymmetric_fence.hpp": "fences",

@@ -18,7 +18,7 @@
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
 
-// [A28] has no model: arenas have no users here, only references.
+// [A28] is library_users.cpp's: arenas have no users here, only references.
 void homing::scheduler::resource_manager::last_user_left() noexcept {}
 
 namespace {

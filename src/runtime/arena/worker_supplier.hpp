@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "runtime/arena/arena_memory.hpp"
+#include "runtime/arena/library_users.hpp"
 #include "runtime/settings/scheduler_settings.hpp"
 #include "runtime/task/indices.hpp"
 #include "sync/atomic.hpp"
@@ -68,11 +69,9 @@ class worker_supplier {
 
   // ---- who uses the library: task_arena objects, and application threads with an arena of their own [A28]
 
-  void add_user() noexcept { users_.fetch_add(one_user | one_arrival, sync::relaxed); }
-  /// seq_cst: before the look whether somebody ends the workers; partner: that one says that it does so no more, and
-  /// then looks at the users.
+  void add_user() noexcept { users_.add(); }
   void drop_user(after_use workers) noexcept {
-    if ((users_.fetch_sub(one_user, sync::seq_cst) & users_mask) == one_user && workers == after_use::workers_end) {
+    if (users_.drop() && workers == after_use::workers_end) {
       last_user_left();
     }
   }
@@ -115,17 +114,10 @@ class worker_supplier {
   virtual bool look_at_refusal() noexcept = 0;
   virtual void last_user_left() noexcept {}
 
-  static constexpr std::uint64_t one_user = 1;
-  static constexpr std::uint64_t one_arrival = std::uint64_t{1} << 32U;
-  static constexpr std::uint64_t users_mask = one_arrival - 1;
-  /// How many there are, and in its upper half how many have come so far: unchanged if nobody came or left.
-  [[nodiscard]] std::uint64_t users() const noexcept { return users_.load(sync::seq_cst); }
-  [[nodiscard]] bool has_users() const noexcept { return (users() & users_mask) != 0; }
-
   const scheduler_settings settings_;
   sync::atomic<unsigned> default_concurrency_;
   arena_memory memory_of_arenas_;
-  sync::atomic<std::uint64_t> users_{0};
+  library_users users_;
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep between arenas
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock

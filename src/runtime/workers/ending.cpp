@@ -24,7 +24,7 @@ void resource_manager::last_user_left() noexcept {
   if (made_.load(sync::relaxed) == 0 || this != current_or_null()) {
     return;  // no worker; or of before a fork, and they are the parent's
   }
-  if (has_ender_.exchange(true, sync::seq_cst)) {
+  if (!users_.claim_end()) {
     return;  // it looks at the users once more after it has said that it is none
   }
   pthread_attr_t attributes;
@@ -32,7 +32,7 @@ void resource_manager::last_user_left() noexcept {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t ender{};
   if (pthread_create(&ender, &attributes, &ender_entry, this) != 0) {
-    has_ender_.store(false, sync::relaxed);  // then they sleep on, which costs nothing but their memory
+    static_cast<void>(users_.drop_end());  // then they sleep on, which costs nothing but their memory
   }
   pthread_attr_destroy(&attributes);
 }
@@ -44,14 +44,13 @@ void* resource_manager::ender_entry(void* manager) {
 
 void resource_manager::end_unused_workers() noexcept {
   do {
-    const std::uint64_t before = users();
+    const std::uint64_t before = users_.seen();
     rest();
-    if (users() == before && !has_users() && wait_until_unused()) {
+    if (users_.seen() == before && users_.none() && wait_until_unused()) {
       stop_workers();  // whoever comes meanwhile gets workers after that [A18]
     }
-    has_ender_.store(false, sync::seq_cst);
     // Whoever came has left it to the last of them to make another ender, unless that one found this one here.
-  } while (!has_users() && made_.load(sync::relaxed) != 0 && !has_ender_.exchange(true, sync::seq_cst));
+  } while (users_.drop_end() && made_.load(sync::relaxed) != 0 && users_.claim_end());
 }
 
 }  // namespace homing::scheduler

@@ -286,7 +286,6 @@ class resource_manager final : public worker_supplier {
   sync::atomic<unsigned> makings_watched_{0};     ///< how many do
   sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be
   sync::atomic<bool> stopping_{false};
-  sync::atomic<bool> has_ender_{false};         ///< a thread that ends the workers if nobody comes for a while [A28]
   sync::atomic<bool> has_stand_by_{false};      ///< a worker looks before long whether an arena needs a stand-in [A26]
   sync::atomic<unsigned> refusals_{0};          ///< in a row; written under lock_
   sync::atomic<std::int64_t> ask_again_ns_{0};  ///< when to ask for a thread again; written under lock_
