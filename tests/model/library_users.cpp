@@ -1,4 +1,4 @@
-/// The users of the library and the ender: when nobody is left, somebody ends the workers. Method: every execution of an
+/// The library's users and the ender: when nobody is left, somebody ends the workers. Method: every execution of an
 /// ender that gives up and of one or two users that leave; docs/protocols/arena.md [A28].
 #include "runtime/arena/library_users.hpp"
 #include "engine/model.hpp"
