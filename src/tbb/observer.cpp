@@ -21,7 +21,7 @@ void observe(d1::task_scheduler_observer& observer, bool enable) {
     watched = task_arena_impl::arena_of(*observer.my_task_arena);
   }
   if (watched->observers.activate(observer) && t.in == watched) {
-    t.notified = watched->observers.notify_entry(t.notified, t.entered_as == homing::scheduler::thread_kind::worker);
+    watched->observers.notify_entry(t.notified, t.entered_as == homing::scheduler::thread_kind::worker);
   }
 }
 

@@ -81,7 +81,7 @@ void suspend(suspend_callback_type callback, void* argument) {
   scheduler::suspend(scheduler::arena_thread(), callback, argument);
 }
 
-void resume(suspend_point_type* tag) { reinterpret_cast<scheduler::suspend_point*>(tag)->resume(); }
+void resume(suspend_point_type* tag) { reinterpret_cast<scheduler::suspend_point*>(tag)->end_suspension(); }
 
 suspend_point_type* current_suspend_point() {
   return reinterpret_cast<suspend_point_type*>(&scheduler::point_of(*scheduler::arena_thread().running));

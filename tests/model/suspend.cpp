@@ -1,6 +1,6 @@
 /// Suspended stacks: each goes on once for each suspension, whoever is asleep, and its arena lives until then. Method:
 /// executions of threads that leave, resume and take stacks, on the production code, which switches real stacks here;
-/// docs/protocols/suspend.md [U1] to [U5], [U9].
+/// docs/protocols/suspend.md [U1] to [U5], [U9], [U10].
 #include "runtime/dispatch/suspend.cpp"
 #include "arena_in_small.hpp"
 #include "runtime/search/waiters.hpp"
@@ -75,7 +75,7 @@ settings bounds(unsigned preemptions, unsigned stale) {
   return {.preemptions = preemptions, .sample_preemptions = 1, .stale = stale, .sample_stale = 1, .steps = 5'000};
 }
 
-// ---- [U1], [U2], [U3]: a base stack is suspended, and resumed by another thread, or from the callback
+// ---- [U1], [U2], [U3], [U10]: a base stack is suspended, and resumed by another thread, or from the callback
 
 struct suspended {
   sync::atomic<suspend_point*> point{nullptr};
@@ -99,7 +99,7 @@ void resume_once_suspended(suspended& s) {
     sync::cpu_relax();
   }
   s.word = 1;
-  point->resume();
+  point->end_suspension();
 }
 
 const scenario base_stack("suspend: a base stack, and a thread that resumes it", bounds(2, 1), [] {
@@ -131,7 +131,7 @@ const scenario both_stacks(
       };
       threads({[&] {
                  suspend_until_resumed(thread, s);
-                 second->resume();
+                 second->end_suspension();
                  left_stack* const left = h.a.resumed.take();
                  require(left != nullptr, "the coroutine's stack may go on");
                  static_cast<void>(run_resume_task(thread.stay.me, left->continuation(), nullptr, {}));
@@ -149,13 +149,78 @@ const scenario from_callback("suspend: a resume from the callback", bounds(2, 1)
   threads({[&] {
     suspend(
         thread.stay.me,
-        [](void*, tbb::detail::r1::suspend_point_type* point) { reinterpret_cast<suspend_point*>(point)->resume(); },
+        [](void*, tbb::detail::r1::suspend_point_type* point) {
+          reinterpret_cast<suspend_point*>(point)->end_suspension();
+        },
         nullptr);
     thread.stay.leave();
     h.a.drop_reference();
   }});
   require(work_places::ended == 1, "the arena has ended");
 });
+
+/// [U10] One balance: the outer suspension may be ended while the inner one's stack is left, and the reverse.
+const scenario within_callback("suspend: a suspension inside the callback of another, of one stack", bounds(2, 1), [] {
+  hall h;
+  on_base thread(h.a);
+  suspended outer;
+  suspended inner;
+  struct both {
+    on_base& thread;
+    suspended& outer;
+    suspended& inner;
+  } all{thread, outer, inner};
+  threads({[&] {
+             suspend(
+                 thread.stay.me,
+                 [](void* argument, tbb::detail::r1::suspend_point_type* point) {
+                   const both& b = *static_cast<both*>(argument);
+                   b.outer.point.store(reinterpret_cast<suspend_point*>(point), sync::release);
+                   suspend(
+                       b.thread.stay.me,
+                       [](void* to, tbb::detail::r1::suspend_point_type* own) {
+                         static_cast<suspended*>(to)->point.store(reinterpret_cast<suspend_point*>(own), sync::release);
+                       },
+                       &b.inner);
+                 },
+                 &all);
+             require(outer.word == 1 && inner.word == 1, "what was done before both resumes");
+             require(thread.stay.me.running == &thread.base, "the stack is its own again");
+             thread.stay.leave();
+             h.a.drop_reference();
+           },
+           [&] {
+             resume_once_suspended(outer);
+             resume_once_suspended(inner);
+           }});
+  require(work_places::ended == 1, "the arena has ended");
+});
+
+/// [U10] What was ended in a callback that throws ends no later suspension.
+const scenario callback_throws("suspend: a callback that throws, with its suspension ended, and another one",
+                               bounds(2, 1), [] {
+                                 hall h;
+                                 on_base thread(h.a);
+                                 suspended s;
+                                 threads({[&] {
+                                            try {
+                                              suspend(
+                                                  thread.stay.me,
+                                                  [](void*, tbb::detail::r1::suspend_point_type* point) {
+                                                    reinterpret_cast<suspend_point*>(point)->end_suspension();
+                                                    throw 1;
+                                                  },
+                                                  nullptr);
+                                              require(false, "it throws");
+                                            } catch (int) {
+                                            }
+                                            suspend_until_resumed(thread, s);
+                                            thread.stay.leave();
+                                            h.a.drop_reference();
+                                          },
+                                          [&] { resume_once_suspended(s); }});
+                                 require(work_places::ended == 1, "the arena has ended");
+                               });
 
 // ---- [U4], [U5], [U9]: a coroutine's stack that was left in a nested wait; its thread and another may go on with it
 

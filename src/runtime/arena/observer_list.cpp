@@ -144,7 +144,7 @@ void observer_list::deactivate(observer& o) {
 }
 
 template <typename Call>
-void observer_list::visit(number after, number until, Call&& call) {
+void observer_list::visit(number& after, const number& until, Call&& call) {
   shared_state* const s = state();
   if (s == nullptr) {
     return;
@@ -154,7 +154,7 @@ void observer_list::visit(number after, number until, Call&& call) {
     {
       const std::lock_guard hold(s->lock);
       const auto next =
-          std::find_if(s->active.begin(), s->active.end(), [&](const proxy* p) { return p->number > after; });
+          std::partition_point(s->active.begin(), s->active.end(), [&](const proxy* p) { return p->number <= after; });
       if (next == s->active.end() || (*next)->number > until) {
         return;
       }
@@ -170,15 +170,16 @@ void observer_list::visit(number after, number until, Call&& call) {
   }
 }
 
-observer_list::number observer_list::notify_entry(number notified, bool is_worker) {
+void observer_list::notify_entry(number& notified, bool is_worker) {
   const shared_state* const s = state();
   const number newest = s != nullptr ? s->newest.load(sync::acquire) : 0;
   visit(notified, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
-  return newest;
+  notified = std::max(notified, newest);
 }
 
-void observer_list::notify_exit(number notified, bool is_worker) {
-  visit(0, notified, [&](observer& o) { o.on_scheduler_exit(is_worker); });
+void observer_list::notify_exit(const number& notified, bool is_worker) {
+  number told = 0;
+  visit(told, notified, [&](observer& o) { o.on_scheduler_exit(is_worker); });
 }
 
 }  // namespace homing::scheduler

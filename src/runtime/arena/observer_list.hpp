@@ -47,10 +47,11 @@ class observer_list {
   }
   [[nodiscard]] bool any() const noexcept { return has_news(0); }
 
-  /// Calls on_scheduler_entry of all activated after `notified`; returns the newest notified.
-  number notify_entry(number notified, bool is_worker);
-  /// Calls on_scheduler_exit of all that `notified` includes.
-  void notify_exit(number notified, bool is_worker);
+  /// Calls on_scheduler_entry of all activated after `notified`. It goes ahead with each of them: a callback may switch
+  /// another one on, which is told at once.
+  void notify_entry(number& notified, bool is_worker);
+  /// Calls on_scheduler_exit of all that `notified` includes, those that are told of an entry meanwhile, too.
+  void notify_exit(const number& notified, bool is_worker);
 
   // Over a fork. In the child, lists of before are left behind, but for those that go on; nobody is in a callback.
   void lock_for_fork() noexcept;
@@ -68,7 +69,7 @@ class observer_list {
 
  private:
   template <typename Call>
-  void visit(number after, number until, Call&& call);
+  void visit(number& after, const number& until, Call&& call);
 
   /// Null until an observer was activated here. acquire: what it points to.
   [[nodiscard]] shared_state* state() const noexcept { return state_.load(sync::acquire); }

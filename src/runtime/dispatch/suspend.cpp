@@ -1,5 +1,7 @@
 #include "runtime/dispatch/suspend.hpp"
 
+#include <memory>
+
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch_loop.hpp"
 #include "runtime/dispatch/forks.hpp"
@@ -29,7 +31,7 @@ namespace {
     // [U6] Nothing on this stack is worth coming back to: on to the resumed one, or to the base that may go on.
     suspend_point& to = next != nullptr ? static_cast<resume_task*>(next)->point : base_point(t);
     // Not switch_stacks(): this stack is given away, and whoever takes it starts at the top of this loop.
-    t.after_switch = {after_switch_action::kind::recycle, nullptr, nullptr, &point_of(c.disp), {}};
+    t.after_switch = {.what = after_switch_action::kind::recycle, .left = &point_of(c.disp)};
     if (to.owner == nullptr) {
       to.recalled.store(false, sync::relaxed);
     }
@@ -39,23 +41,32 @@ namespace {
   }
 }
 
+/// A stack to go on with, given back if it is not needed.
+struct back_to_cache {
+  void operator()(coroutine* c) const noexcept { coroutine::give_back(*c); }
+};
+using spare_stack = std::unique_ptr<coroutine, back_to_cache>;
+
 }  // namespace
 
 void suspend(thread_state& t, suspend_callback callback, void* argument) {
   const forks_left_aside aside(t);
   suspend_point& from = point_of(*t.running);
-  arena& a = *t.in;
-  suspend_point* to = nullptr;
-  if (base_is_recalled(t)) {
-    to = &base_point(t);
-  } else {
-    coroutine& c = coroutine::acquire(thread_stack_size(), &coroutine_main);
-    to = &point_of(c.disp);
+  spare_stack spare(&coroutine::acquire(thread_stack_size(), &coroutine_main));  // now: once told, it can't fail
+  const int ended_early = from.ended_early();
+  try {
+    callback(argument, reinterpret_cast<tbb::detail::r1::suspend_point_type*>(&from));
+  } catch (...) {
+    from.withdraw_suspension(ended_early);
+    throw;
   }
+  thread_state& now = *from.disp->thread;  // the callback may have waited, and its stack have moved meanwhile
+  arena& a = *now.in;
+  suspend_point& to = base_is_recalled(now) ? base_point(now) : point_of(spare.release()->disp);
   // [U1] The arena outlives what is suspended in it, even if everybody leaves.
   a.add_reference();
   from.in = &a;
-  switch_stacks(t, from, *to, {after_switch_action::kind::call_back, callback, argument, nullptr, {}});
+  switch_stacks(now, from, to, {.what = after_switch_action::kind::let_resume});
   a.drop_reference();
 }
 

@@ -4,7 +4,7 @@
 /// dispatching there. A base stack (the one with which a thread entered its arena) is only ever continued by that
 /// thread; a coroutine's by any thread of the arena.
 ///
-/// Protocol: docs/protocols/suspend.md [U1] to [U6]. Source: oneTBB's documentation of resumable tasks.
+/// Protocol: docs/protocols/suspend.md [U1] to [U10]. Source: oneTBB's documentation of resumable tasks.
 #pragma once
 
 #include "runtime/stack/suspend_point.hpp"
@@ -17,7 +17,9 @@ namespace homing::scheduler {
 
 using suspend_callback = void (*)(void*, tbb::detail::r1::suspend_point_type*);
 
-/// Leaves the current stack, calls back from another, and returns when somebody has resumed the point.
+/// Calls back, as a part of the running task, leaves the stack, and returns when somebody has resumed the point, be it
+/// before the stack was left. What the callback throws, it throws, and suspends nothing. Throws std::bad_alloc or
+/// std::system_error if no stack can be had; nothing has been called then.
 void suspend(thread_state& t, suspend_callback callback, void* argument);
 
 }  // namespace homing::scheduler

@@ -24,6 +24,24 @@ stay_in_implicit_arena* stay_of(const thread_state& t) noexcept {
   return static_cast<stay_in_implicit_arena*>(t.implicit);
 }
 
+/// The thread that ends the process stays in its implicit arena: only the observers there are told, as when a thread
+/// ends.
+class end_of_process {
+ public:
+  constexpr end_of_process() noexcept = default;
+  ~end_of_process() {
+    thread_state* const t = this_thread_or_null;
+    if (t != nullptr && t->in != nullptr && in_implicit_arena_or_none(*t)) {
+      t->in->observers.notify_exit(t->notified, false);
+      t->notified = 0;
+    }
+  }
+  end_of_process(const end_of_process&) = delete;
+  end_of_process& operator=(const end_of_process&) = delete;
+};
+
+const end_of_process last_exit;
+
 }  // namespace
 
 thread_state& enter_implicit_arena(thread_state& t) {

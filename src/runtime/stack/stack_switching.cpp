@@ -55,14 +55,14 @@ void finish_switch(thread_state& t) {
   switch (action.what) {
     case after_switch_action::kind::nothing:
       break;
-    case after_switch_action::kind::call_back:
-      action.callback(action.argument, reinterpret_cast<tbb::detail::r1::suspend_point_type*>(action.left));
+    case after_switch_action::kind::let_resume:
+      action.left->suspended();
       break;
     case after_switch_action::kind::recycle:
       coroutine::give_back(*action.left->owner);
       break;
     case after_switch_action::kind::wait_for:
-      leave_waiting(*action.left, static_cast<const wait_context*>(action.argument), action.scope);
+      leave_waiting(*action.left, static_cast<const wait_context*>(action.wait), action.scope);
       break;
   }
 }
@@ -91,7 +91,7 @@ leave_result leave_coroutine(thread_state& t, suspend_point& from, suspend_point
   arena& a = *t.in;
   a.add_reference();
   from.in = &a;
-  switch_stacks(t, from, to, {after_switch_action::kind::wait_for, nullptr, wait, nullptr, scope});
+  switch_stacks(t, from, to, {.what = after_switch_action::kind::wait_for, .wait = wait, .scope = scope});
   return wait_no_longer(from, a, wait);
 }
 

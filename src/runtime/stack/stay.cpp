@@ -130,7 +130,7 @@ void step_back(thread_state& t) noexcept {
 
 void notify_entry(thread_state& t) {
   if (__builtin_expect(t.in->observers.has_news(t.notified), false)) {
-    t.notified = t.in->observers.notify_entry(t.notified, t.entered_as == thread_kind::worker);
+    t.in->observers.notify_entry(t.notified, t.entered_as == thread_kind::worker);
   }
 }
 

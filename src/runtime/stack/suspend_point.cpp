@@ -4,6 +4,28 @@
 
 namespace homing::scheduler {
 
+// acq_rel, both: whoever comes second goes on for the first one, with what that has written.
+
+void suspend_point::end_suspension() noexcept {
+  const int before = balance_.fetch_add(1, sync::acq_rel);
+  if (before < 0) {
+    resume();
+  }
+}
+
+void suspend_point::suspended() noexcept {
+  const int before = balance_.fetch_sub(1, sync::acq_rel);
+  if (before > 0) {
+    resume();
+  }
+}
+
+void suspend_point::withdraw_suspension(int before) noexcept {
+  if (ended_early() > before) {
+    balance_.fetch_sub(1, sync::relaxed);
+  }
+}
+
 void suspend_point::resume() noexcept {
   if (owner == nullptr) {
     thread_state* const whose = disp->thread;

@@ -2,7 +2,7 @@
 ///
 /// Ownership: lies in its dispatcher's storage and lives as long; made when first needed.
 /// Threads:   whoever runs the stack, but for what left_stack offers to all.
-/// Protocol:  docs/protocols/suspend.md [U1] to [U6].
+/// Protocol:  docs/protocols/suspend.md [U1] to [U10].
 #pragma once
 
 #include "platform/stack_switch.hpp"
@@ -28,6 +28,17 @@ class resume_task final : public task {
 struct suspend_point final : left_stack {
   suspend_point(dispatcher& d, coroutine* c) noexcept : disp(&d), owner(c), continuation_task(*this) {}
 
+  // [U10] Of one suspension: either side may come first, and the second lets the stack go on.
+
+  /// What tbb::task::resume() asks for; any thread, once for each suspension.
+  void end_suspension() noexcept;
+  /// The stack that suspends has been left: by the thread that left it.
+  void suspended() noexcept;
+  /// How many suspensions have been ended before their stack was left.
+  [[nodiscard]] int ended_early() const noexcept { return balance_.load(sync::relaxed); }
+  /// The suspension does not take place: whoever has ended it since there were `before` has ended nothing.
+  void withdraw_suspension(int before) noexcept;
+
   void resume() noexcept override;
   [[nodiscard]] task& continuation() noexcept override { return continuation_task; }
 
@@ -39,6 +50,9 @@ struct suspend_point final : left_stack {
   wait_table::entry waiting{};         ///< coroutines that left in a nested wait: for its end,
   sleeper napping{};                   ///< and for tasks that it could run
   resume_task continuation_task;
+
+ private:
+  sync::atomic<int> balance_{0};  ///< suspensions ended, less those whose stack was left: -1 while it is suspended
 };
 
 /// The point of the stack that the calling thread runs; made if need be. Lives as long as the stack.

@@ -34,12 +34,11 @@ struct thread_state;
 
 /// What a thread has to do for the stack that it has just left: docs/protocols/suspend.md [U2].
 struct after_switch_action {
-  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  enum class kind : std::uint8_t { nothing, let_resume, recycle, wait_for };
   kind what = kind::nothing;
-  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
-  void* argument = nullptr;
   suspend_point* left = nullptr;
-  search_scope scope{};  ///< of a stack that is left in a wait
+  const void* wait = nullptr;  ///< of a stack that is left in a wait
+  search_scope scope{};        ///< and what it may take meanwhile
 };
 
 /// A thread's stay in the arena that it is in without having asked for one.

@@ -2,6 +2,7 @@
 #include "resumer.hpp"
 
 #include <pthread.h>
+#include <tbb/task_group.h>
 
 #include <algorithm>
 
@@ -52,7 +53,7 @@ void resumer::run() {
 
 void suspend_once(resumer& helper, std::uint64_t seed) {
   rng random(seed);
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       tbb::task::suspend([](tbb::task::suspend_point point) { tbb::task::resume(point); });
       break;
@@ -60,6 +61,14 @@ void suspend_once(resumer& helper, std::uint64_t seed) {
       tbb::task::suspend([&](tbb::task::suspend_point point) {
         helper.post(point, seed);
         std::this_thread::yield();
+      });
+      break;
+    case 2:  // resumed while its stack runs and waits, perhaps on another thread
+      tbb::task::suspend([&](tbb::task::suspend_point point) {
+        helper.post(point, seed);
+        tbb::task_group inside;
+        inside.run([] { tbb::task::suspend([](tbb::task::suspend_point own) { tbb::task::resume(own); }); });
+        inside.run_and_wait([] { std::this_thread::yield(); });
       });
       break;
     default:

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/forked_child.hpp"
 
 namespace {
 
@@ -261,6 +263,98 @@ TEST(observer, can_be_switched_off_in_a_callback_inside_its_own) {
   arena.execute([] {});
   EXPECT_EQ(outer.entries, 1);
   EXPECT_FALSE(outer.is_observing());
+}
+
+/// Its callback switches a second one on, at the entry or the exit.
+class starting_observer : public tbb::task_scheduler_observer {
+ public:
+  explicit starting_observer(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~starting_observer() override { observe(false); }
+  starting_observer(const starting_observer&) = delete;
+  starting_observer& operator=(const starting_observer&) = delete;
+  void on_scheduler_entry(bool) override {
+    ++entries;
+    if (at_entry != nullptr) at_entry->observe(true);
+  }
+  void on_scheduler_exit(bool) override {
+    ++exits;
+    if (at_exit != nullptr) at_exit->observe(true);
+  }
+  tbb::task_scheduler_observer* at_entry = nullptr;
+  tbb::task_scheduler_observer* at_exit = nullptr;
+  int entries = 0;
+  int exits = 0;
+};
+
+TEST(observer, that_is_switched_on_in_a_callback_sees_whoever_enters_leave_again) {
+  for (const bool at_entry : {true, false}) {
+    tbb::task_arena arena(1);
+    starting_observer first(arena);
+    counting_observer second(arena);
+    second.observe(false);
+    (at_entry ? first.at_entry : first.at_exit) = &second;
+    for (int visit = 1; visit <= 3; ++visit) {
+      arena.execute([] {});
+      EXPECT_EQ(first.entries, visit);
+      EXPECT_EQ(first.exits, visit);
+      EXPECT_EQ(second.entries, visit);
+      EXPECT_EQ(second.exits, visit) << (at_entry ? "on at the entry" : "on at the exit");
+    }
+  }
+}
+
+/// Each has a number; some in the midst are switched off.
+TEST(observer, of_many_sees_each_visit) {
+  tbb::task_arena arena(1);
+  std::vector<std::unique_ptr<counting_observer>> observers;
+  for (int i = 0; i < 100; ++i) {
+    observers.push_back(std::make_unique<counting_observer>(arena));
+  }
+  for (int i = 0; i < 100; i += 3) {
+    observers[i]->observe(false);
+  }
+  arena.execute([] {});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(observers[i]->entries, i % 3 == 0 ? 0 : 1) << i;
+    EXPECT_EQ(observers[i]->exits, i % 3 == 0 ? 0 : 1) << i;
+  }
+}
+
+/// Says so in a pipe, since nobody else is there any more.
+class writing_observer : public tbb::task_scheduler_observer {
+ public:
+  explicit writing_observer(int pipe) : pipe_(pipe) { observe(true); }
+  ~writing_observer() override { observe(false); }
+  writing_observer(const writing_observer&) = delete;
+  writing_observer& operator=(const writing_observer&) = delete;
+  void on_scheduler_exit(bool is_worker) override {
+    if (!is_worker && write(pipe_, "e", 1) != 1) std::abort();
+  }
+
+ private:
+  int pipe_;
+};
+
+TEST(observer, of_the_thread_that_ends_the_process_sees_it_leave) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    static_cast<void>(new writing_observer(ends[1]));
+    tbb::parallel_for(0, 100, [](int) {});
+    std::exit(0);
+  }
+  close(ends[1]);
+  int status = -1;
+  while (waitpid(child, &status, 0) != child) {
+  }
+  EXPECT_EQ(status, 0);
+  char said[4];
+  EXPECT_EQ(read(ends[0], said, sizeof said), 1) << "one exit";
+  close(ends[0]);
 }
 
 }  // namespace

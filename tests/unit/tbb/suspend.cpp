@@ -1,13 +1,17 @@
 // Suspended tasks: a stack that waits, and was left for another one, still runs what only it may run.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -252,6 +256,82 @@ TEST(suspend, a_stack_that_is_resumed_under_a_limit_of_one_goes_on_in_a_deserted
   tbb::task::resume(second);
   await("the stack that was left", [&] { return goes_on.load(); });
   arena.execute([&] { left.wait(); });
+}
+
+/// [U10] As on stock: in the task, on its stack, under its context.
+TEST(suspend, the_callback_is_a_part_of_the_task_that_suspends) {
+  tbb::task_group group;
+  bool went_on = false;
+  group.run_and_wait([&] {
+    const tbb::task_group_context* const context = tbb::task::current_context();
+    const auto here = reinterpret_cast<std::intptr_t>(__builtin_frame_address(0));
+    tbb::task::suspend([&](tbb::task::suspend_point p) {
+      EXPECT_EQ(tbb::task::current_context(), context);
+      const auto there = reinterpret_cast<std::intptr_t>(__builtin_frame_address(0));
+      EXPECT_LT(std::abs(here - there), 1 << 16) << "bytes between the two frames";
+      tbb::task::resume(p);
+    });
+    went_on = true;
+  });
+  EXPECT_TRUE(went_on);
+}
+
+TEST(suspend, what_the_callback_throws_leaves_suspend) {
+  tbb::task_group group;
+  bool went_on = false;
+  group.run_and_wait([&] {
+    EXPECT_THROW(tbb::task::suspend([](tbb::task::suspend_point) { throw std::runtime_error("no reader"); }),
+                 std::runtime_error);
+    EXPECT_THROW(tbb::task::suspend([](tbb::task::suspend_point p) {
+                   tbb::task::resume(p);
+                   throw std::runtime_error("no reader");
+                 }),
+                 std::runtime_error);
+    std::atomic<bool> resumed{false};
+    std::thread resumer;
+    tbb::task::suspend([&](tbb::task::suspend_point p) {
+      resumer = std::thread([&resumed, p] {
+        resumed = true;
+        tbb::task::resume(p);
+      });
+    });
+    EXPECT_TRUE(resumed) << "not by the resume of a suspension that did not take place";
+    resumer.join();
+    went_on = true;
+  });
+  EXPECT_TRUE(went_on);
+}
+
+/// The resume comes before the stack is left, while the stack runs other tasks, and may move to another thread.
+TEST(suspend, a_callback_may_wait_and_suspend_itself) {
+  const tbb::global_control four(tbb::global_control::max_allowed_parallelism, 4);
+  tbb::task_arena arena(4);
+  std::atomic<int> went_on{0};
+  constexpr int tasks = 200;
+  arena.execute([&] {
+    tbb::parallel_for(
+        0, tasks,
+        [&](int i) {
+          tbb::task::suspend([&](tbb::task::suspend_point p) {
+            if (i % 2 == 0) {
+              tbb::task::resume(p);
+            }
+            tbb::task::suspend([](tbb::task::suspend_point inner) { tbb::task::resume(inner); });
+            std::atomic<int> turns{0};
+            tbb::parallel_for(0, 16, [&](int) {
+              tbb::task::suspend([](tbb::task::suspend_point innermost) { tbb::task::resume(innermost); });
+              ++turns;
+            });
+            EXPECT_EQ(turns, 16);
+            if (i % 2 != 0) {
+              tbb::task::resume(p);
+            }
+          });
+          ++went_on;
+        },
+        tbb::simple_partitioner());
+  });
+  EXPECT_EQ(went_on, tasks);
 }
 
 }  // namespace

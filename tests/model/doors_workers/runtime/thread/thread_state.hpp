@@ -21,11 +21,10 @@ struct suspend_point;
 struct thread_state;
 
 struct after_switch_action {
-  enum class kind : std::uint8_t { nothing, call_back, recycle, wait_for };
+  enum class kind : std::uint8_t { nothing, let_resume, recycle, wait_for };
   kind what = kind::nothing;
-  void (*callback)(void*, tbb::detail::r1::suspend_point_type*) = nullptr;
-  void* argument = nullptr;
   suspend_point* left = nullptr;
+  const void* wait = nullptr;
   search_scope scope{};
 };
 
