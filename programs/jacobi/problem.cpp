@@ -17,6 +17,8 @@ constexpr programs::size_name sizes[] = {{"small", "60x60x96 sites, 5 MiB"},
                                          {"medium", "150x150x600 sites, 211 MiB"},
                                          {"paper", "600x600x2400 sites, 13 GB, in blocks of 600x10x100"}};
 
+constexpr std::size_t line_bytes = 64;
+
 /// As jacobi::sweep_block, with stores that don't read the lines which they fill.
 void past_caches(const jacobi::lattice& l, const double* from, double* to, const site_box& b) {
   const std::size_t row = l.row();
@@ -32,14 +34,17 @@ void past_caches(const jacobi::lattice& l, const double* from, double* to, const
             here[k - 1] + here[k + 1] + here[k - row] + here[k + row] + here[k - plane] + here[k + plane];
         result[k] = 1.0 / 6.0 * sum;
       };
+      // Whole lines only: memory is written slowly in parts of one, and those at the ends are the neighbouring rows', too.
       std::size_t k = 0;
-      for (; k < count && reinterpret_cast<std::uintptr_t>(result + k) % sizeof(__m256d) != 0; ++k) one(k);
-      for (; k + 4 <= count; k += 4) {
-        __m256d sum = _mm256_add_pd(_mm256_loadu_pd(here + k - 1), _mm256_loadu_pd(here + k + 1));
-        for (const double* const other : {here + k - row, here + k + row, here + k - plane, here + k + plane}) {
-          sum = _mm256_add_pd(sum, _mm256_loadu_pd(other));
+      for (; k < count && reinterpret_cast<std::uintptr_t>(result + k) % line_bytes != 0; ++k) one(k);
+      for (; k + line_bytes / sizeof(double) <= count;) {
+        for (std::size_t half = 0; half < 2; ++half, k += sizeof(__m256d) / sizeof(double)) {
+          __m256d sum = _mm256_add_pd(_mm256_loadu_pd(here + k - 1), _mm256_loadu_pd(here + k + 1));
+          for (const double* const other : {here + k - row, here + k + row, here + k - plane, here + k + plane}) {
+            sum = _mm256_add_pd(sum, _mm256_loadu_pd(other));
+          }
+          _mm256_stream_pd(result + k, _mm256_mul_pd(sixth, sum));
         }
-        _mm256_stream_pd(result + k, _mm256_mul_pd(sixth, sum));
       }
       for (; k < count; ++k) one(k);
     }
