@@ -256,6 +256,7 @@ struct left_in_wait {
     if (arena_access::is_waited_for(wait)) {
       leave(t);
     } else {
+      wait.end();
       over.store(true, sync::release);
     }
   }
@@ -279,6 +280,15 @@ const scenario wait_ends("suspend: a stack left in a wait, which ends", bounds(3
                            l.serve(thread.stay);
                          },
                          [&] { l.wait.release(); }});
+  require(l.over.load(sync::relaxed), "the stack went on");
+});
+
+/// Whoever left the stack looks at its wait context, which ends when the stack has gone on.
+const scenario another_goes_on("suspend: a stack left in a wait, with which another thread goes on", bounds(2, 1), [] {
+  left_in_wait l;
+  on_base thread(l.h.a);
+  visit other(l.h.a);
+  threads_until_settled({[&] { l.leave(thread.stay.me); }, [&] { l.serve(other); }, [&] { l.wait.release(); }});
   require(l.over.load(sync::relaxed), "the stack went on");
 });
 

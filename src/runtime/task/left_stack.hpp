@@ -23,17 +23,18 @@ class left_stack : public sync::list_hook<left_stack> {  // in its arena's queue
   [[nodiscard]] virtual task& continuation() noexcept = 0;
 
   // [U5] Of a stack that left in a nested wait: whoever calls first is to resume it. While it is held, whoever holds
-  // it. relaxed, all: what the stack is was written before it was listed, and the lists' locks order that.
+  // it. What the stack is was written before it was listed, and the lists' locks order that.
 
   /// Nobody knows of the stack yet.
   void hold() noexcept { call_.store(call_state::held, sync::relaxed); }
-  /// Ends the hold; false if somebody has called meanwhile: then whoever held it resumes it.
+  /// Ends the hold; false if somebody has called meanwhile: then whoever held it resumes it. release: the looks at what
+  /// the stack waits for are over before the stack goes on, which ends that.
   [[nodiscard]] bool let_call() noexcept {
     auto held = call_state::held;
-    return call_.compare_exchange_strong(held, call_state::open, sync::relaxed, sync::relaxed);
+    return call_.compare_exchange_strong(held, call_state::open, sync::release, sync::relaxed);
   }
-  /// True for the one who is to resume it.
-  [[nodiscard]] bool call() noexcept { return call_.exchange(call_state::called, sync::relaxed) == call_state::open; }
+  /// True for the one who is to resume it. acquire: with let_call().
+  [[nodiscard]] bool call() noexcept { return call_.exchange(call_state::called, sync::acquire) == call_state::open; }
 
  protected:
   left_stack() noexcept = default;

@@ -20,14 +20,19 @@ class wait_context {
       notify_waiters(address);
     }
   }
+  /// The waiter has returned, and its wait context is gone. An atomic that ends is no access to the checker; this is.
+  void end() noexcept { there_ = false; }
 
  private:
   friend struct arena_access;
   sync::atomic<std::uint64_t> count_;
+  sync::plain<bool> there_ = true;
 };
 
 struct arena_access {
-  static bool is_waited_for(const wait_context& wait) noexcept { return wait.count_.load(sync::seq_cst) > 0; }
+  static bool is_waited_for(const wait_context& wait) noexcept {
+    return wait.there_.get() && wait.count_.load(sync::seq_cst) > 0;
+  }
 };
 
 }  // namespace homing::scheduler
