@@ -34,7 +34,7 @@ void past_caches(const jacobi::lattice& l, const double* from, double* to, const
             here[k - 1] + here[k + 1] + here[k - row] + here[k + row] + here[k - plane] + here[k + plane];
         result[k] = 1.0 / 6.0 * sum;
       };
-      // Whole lines only: memory is written slowly in parts of one, and those at the ends are the neighbouring rows', too.
+      // Whole lines only: memory is slow with parts of one, and those at the ends are the neighbouring rows', too.
       std::size_t k = 0;
       for (; k < count && reinterpret_cast<std::uintptr_t>(result + k) % line_bytes != 0; ++k) one(k);
       for (; k + line_bytes / sizeof(double) <= count;) {
