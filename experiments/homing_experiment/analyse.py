@@ -60,12 +60,12 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
 
 def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any]) -> None:
     factors, confidence = analysis["factors"], analysis["confidence"]
-    plain = Factorial(frame, factors, confidence)
+    plain = Factorial(frame, factors, confidence, analysis["blocks"])
     profile = box_cox.profile(frame["y"].to_numpy(), plain.matrix)
     transform, reason = box_cox.decide(analysis["transform"], frame["y"].to_numpy(), profile)
     if transform == "log" and frame["y"].min() <= 0:
         raise ExperimentError(f"the logarithm of a response of {frame['y'].min():g}", "transform = \"none\"")
-    model = Factorial(frame.assign(y=np.log(frame["y"])), factors, confidence) if transform == "log" else plain
+    model = Factorial(frame.assign(y=np.log(frame["y"])), factors, confidence, analysis["blocks"]) if transform == "log" else plain
     found["remarks"] += assumptions.remarks(model, frame)
     found["model"] = {
         "transform": transform, "reason": reason,

@@ -10,7 +10,7 @@ from .reading import check_levels, only
 from .responses import RESPONSES
 
 TRANSFORMS = ("none", "log", "auto")
-KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "against", "title"}
+KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "against", "title", "blocks"}
 
 
 def parse(path: Path, tables: Any, factors: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -47,12 +47,15 @@ def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]]) -> 
     only(f"{where}: baseline", baseline, set(chosen))
     for name, level in baseline.items():
         check_levels(f"{where}: baseline.{name}", name, level, factors)
+    blocks = table.get("blocks")
+    if blocks is not None and (not isinstance(blocks, list) or any(one not in chosen for one in blocks)):
+        raise DesignError(f"{where}: blocks", repr(blocks), f"[], or those of {', '.join(chosen)} within which a block has an effect of its own")
     name = table.get("name", response)
     if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
         raise DesignError(f"{where}: name", repr(name), "letters, digits, - and _")
     against = _against(where, table.get("against"), chosen, factors)
     return {"name": name, "against": against, "title": str(table.get("title", name)), "response": response, "factors": chosen, "only": subset, "transform": transform,
-            "confidence": confidence, "baseline": baseline, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, factors)}
+            "confidence": confidence, "baseline": baseline, "blocks": blocks, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, factors)}
 
 
 def _against(where: str, table: Any, chosen: list[str], factors: dict[str, list[Any]]) -> dict[str, Any] | None:

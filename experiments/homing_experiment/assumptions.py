@@ -55,7 +55,7 @@ def _order(frame: pd.DataFrame, residuals: np.ndarray) -> list[str]:
     if len(groups) > 1 and min(map(len, groups)) > 1:
         p = float(stats.f_oneway(*groups).pvalue)
         if p < DOUBT:
-            found.append(f"blocks differ (F, p = {p:.2g}): the machine was not the same all the time; compare within blocks")
+            found.append(f"blocks differ (F, p = {p:.2g}): the machine was not the same all the time, or the input; compare within blocks, or give them an effect (`blocks`)")
     trend, p = stats.spearmanr(frame["place"].to_numpy(), residuals)
     if p < DOUBT:
         found.append(f"residuals follow the order of a block's runs (Spearman {trend:.2f}, p = {p:.2g}): errors are not independent")

@@ -3,6 +3,10 @@ chapters 17 to 23: effects, their confidence, the allocation of variation, contr
 
 Every estimate is a sum of cell means with weights; its variance is that of the fitted cells, so that a cell that lacks a
 replicate only widens what hangs on it. With one replicate the highest interaction is the error, as in the book.
+
+Blocks can have an effect of their own, as in D. C. Montgomery, "Design and Analysis of Experiments", chapter 4: of all runs of a
+block, or of those with the same levels of some factors (the same input, where each block has another seed). What blocks
+explain is no error then.
 """
 
 from __future__ import annotations
@@ -49,10 +53,12 @@ class Variation:
 
 
 class Factorial:
-    """`frame` has a column for each factor and one `y`; every combination of levels has at least one row."""
+    """`frame` has a column for each factor and one `y`; every combination of levels has at least one row. `blocks`: the factors
+    within whose levels a block (column `block`) has an effect of its own; none of them: one for all its runs; None: no effect."""
 
-    def __init__(self, frame: pd.DataFrame, factors: list[str], confidence: float) -> None:
+    def __init__(self, frame: pd.DataFrame, factors: list[str], confidence: float, blocks: list[str] | None = None) -> None:
         self.factors = factors
+        self.blocks = blocks if blocks is not None and frame["block"].nunique() > 1 else None
         self.levels = {name: list(dict.fromkeys(frame[name])) for name in factors}
         self.confidence = confidence
         counts = frame.groupby(factors, observed=True, sort=False).size()
@@ -69,12 +75,18 @@ class Factorial:
             if len(factors) == 1:
                 raise ExperimentError("one run of each level, and one factor: nothing says how large errors are", "more replicates")
             self.terms.pop()
+            self.blocks = None
         self.frame = pd.DataFrame({f"f{i}": frame[name].map(self.levels[name].index) for i, name in enumerate(factors)})
+        if self.blocks is not None:
+            self.frame["block"] = frame["block"]
         self.frame["y"] = frame["y"].to_numpy(dtype=float)
         self._fit()
 
     def _fit(self) -> None:
-        names = [":".join(f"C(f{self.factors.index(name)}, Sum)" for name in term) for term in self.terms]
+        names = {self._formula(term): " x ".join(term) for term in self.terms}
+        if self.blocks is not None:
+            names[":".join(filter(None, (self._formula(self.blocks), "C(block, Sum)")))] = " within ".join(filter(None, ("blocks", " x ".join(self.blocks))))
+        self._names = names
         self.fitted = ols("y ~ " + " + ".join(names), self.frame).fit()
         self.error_freedom = int(round(self.fitted.df_resid))
         if self.error_freedom < 1:
@@ -82,11 +94,15 @@ class Factorial:
         cells = list(itertools.product(*(range(len(levels)) for levels in self.levels.values())))
         places = self.frame[[f"f{i}" for i in range(len(self.factors))]].to_numpy()
         first = [int(np.flatnonzero((places == cell).all(axis=1))[0]) for cell in cells]
-        matrix = np.asarray(self.fitted.model.exog)[first]  # a cell's rows of it are all alike
+        matrix = np.array(self.fitted.model.exog)[first]  # a cell's rows of it are all alike, but for the effects of blocks
+        matrix[:, ["C(block, Sum)" in column for column in self.fitted.model.exog_names]] = 0  # the mean of all blocks
         self.cells = [tuple(self.levels[name][at] for name, at in zip(self.factors, cell)) for cell in cells]
         self.means = matrix @ self.fitted.params.to_numpy()
         self._covariance = matrix @ self.fitted.cov_params().to_numpy() @ matrix.T
         self._t = float(stats.t.ppf((1 + self.confidence) / 2, self.error_freedom))
+
+    def _formula(self, term: tuple[str, ...] | list[str]) -> str:
+        return ":".join(f"C(f{self.factors.index(name)}, Sum)" for name in term)
 
     def weigh(self, term: tuple[str, ...], levels: tuple[Any, ...], weights: np.ndarray) -> Estimate:
         value = float(weights @ self.means)
@@ -130,9 +146,9 @@ class Factorial:
         table = sm.stats.anova_lm(self.fitted, typ=3)
         total = float(((self.frame["y"] - self.frame["y"].mean()) ** 2).sum())
         rows = []
-        for name, term in zip([n for n in table.index if n not in ("Intercept", "Residual")], self.terms):
-            line = table.loc[name]
-            rows.append(Variation(" x ".join(term), float(line["sum_sq"]), self._share(float(line["sum_sq"]), total), int(line["df"]),
+        for formula, name in self._names.items():
+            line = table.loc[formula]
+            rows.append(Variation(name, float(line["sum_sq"]), self._share(float(line["sum_sq"]), total), int(line["df"]),
                                   float(line["F"]), float(line["PR(>F)"])))
         errors = float(self.fitted.ssr)
         return [*rows, Variation("errors", errors, self._share(errors, total), self.error_freedom),

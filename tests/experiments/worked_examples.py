@@ -47,6 +47,11 @@ POISONS = frame({"I": {"A": (.31, .45, .46, .43), "B": (.82, 1.10, .88, .72), "C
                  "III": {"A": (.22, .21, .18, .23), "B": (.30, .37, .38, .29), "C": (.23, .25, .24, .22), "D": (.30, .36, .31, .33)}},
                 ("poison", "treatment"))
 
+# Montgomery, table 4.3: the yield of vascular grafts by extrusion pressure; each block is a batch of resin.
+GRAFTS = pd.DataFrame([{"pressure": pressure, "block": batch, "y": y} for pressure, ys in (
+    (8500, (90.3, 89.2, 98.2, 93.9, 87.4, 97.9)), (8700, (92.5, 89.5, 90.6, 94.7, 87.0, 95.8)),
+    (8900, (85.5, 90.8, 89.6, 86.2, 88.0, 93.4)), (9100, (82.5, 89.5, 85.6, 87.4, 78.9, 90.7))) for batch, y in enumerate(ys)])
+
 
 class Published(unittest.TestCase):
     def near(self, found, expected, places=2):
@@ -108,6 +113,16 @@ class Published(unittest.TestCase):
         self.near(caches.f, 217.2, 1)
         self.near(workloads.f, 2.6, 1)
 
+    def test_blocks(self):
+        """Montgomery, table 4.4."""
+        pressure, blocks, errors, total = Factorial(GRAFTS, ["pressure"], 0.95, []).anova()
+        for row, squares, freedom in ((pressure, 178.17, 3), (blocks, 192.25, 5), (errors, 109.89, 15), (total, 480.31, 23)):
+            self.near(row.sum_of_squares, squares)
+            self.assertEqual(row.freedom, freedom)
+        self.assertEqual(blocks.name, "blocks")
+        self.near(pressure.f, 8.11)
+        self.near(pressure.p, 0.0019, 4)
+
     def test_box_and_cox(self):
         model = Factorial(POISONS, ["poison", "treatment"], 0.95)
         poison, treatment, both, errors, _ = model.anova()
@@ -120,6 +135,26 @@ class Published(unittest.TestCase):
         self.near(found.best, -0.75, 2)
         self.near(found.low, -1.13, 1)
         self.near(found.high, -0.37, 1)
+
+    def test_blocks_within_a_factor(self):
+        """Each program has another input in each block: what that explains is no error, and moves no effect."""
+        inputs = {"a": (0, 40, -40), "b": (5, -5, 0)}
+        noise = {0: (1, -1, 0), 1: (-1, 1, 0)}
+        data = pd.DataFrame([{"program": p, "scenario": s, "block": b, "y": 100 + (10 if s else -10) + inputs[p][b] + noise[s][b]}
+                             for p in inputs for s in noise for b in range(3)])
+        within, without = (Factorial(data, ["program", "scenario"], 0.95, blocks) for blocks in (["program"], None))
+        squares = {row.name: row for row in within.anova()}
+        self.near(squares["errors"].sum_of_squares, 8)
+        self.assertEqual(squares["errors"].freedom, 4)
+        self.near(squares["blocks within program"].sum_of_squares, 2 * (2 * 40**2 + 2 * 5**2))
+        self.assertEqual(squares["blocks within program"].freedom, 4)
+        self.near(sum(row.percent for row in within.anova()[:-1]), 100)
+        for one, other in zip(within.effects(), without.effects()):
+            self.near(one.value, other.value)
+        scenario = within.contrast("scenario", [1], [0])
+        self.near(scenario.value, 20)
+        self.assertLess(scenario.high - scenario.value, 0.1 * (without.contrast("scenario", [1], [0]).high - scenario.value))
+        self.near(float(np.abs(within.residuals).max()), 1)
 
     def test_jain_s_contrast_of_effects(self):
         """q_A + q_B - 2 q_AB of chapter 18: 21, from 16.31 to 25.69 at 90%."""
