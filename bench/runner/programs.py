@@ -1,5 +1,6 @@
-"""The papers' programs, interleaved: a round runs every variant of every program in random order, those that use nothing of
-Homing's on both libraries; and how Homing's variants compare with the others'."""
+"""The papers' programs, interleaved: a round runs the programs in random order, and all variants of each one after the other, in
+random order, too; those that use nothing of Homing's on both libraries. So what is compared ran within seconds, and a ratio is the
+median of those of the rounds: a machine that changes its speed from minute to minute changes both."""
 
 import json
 import random
@@ -9,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from .execute import Library, environment
-from .ratios import interval
+from .ratios import RESAMPLES
 
 SLOWER_THAN_AFFINITY = 1.03  # with one domain, any of Homing's variants than tbb-affinity
 # What takes between some milliseconds and some tenths of a second, and lies in memory where the paper's program does; a program
@@ -34,10 +35,11 @@ def run_once(binary: Path, variant: str, library: Library, options: list[str]) -
 
 
 def compared(rounds: list[dict], one: str, other: str, seed: int) -> dict:
-    """The ratio of the medians of two cases, and what it is when whole rounds are drawn again."""
-    ratio = median(ms for entry in rounds for ms in entry[one]["ms"]) / median(ms for entry in rounds for ms in entry[other]["ms"])
-    low, high = interval(rounds, "ms", (other, one), seed) or (None, None)
-    return {"case": one, "over": other, "ratio": ratio, "low": low, "high": high}
+    """The median over the rounds of the ratio of two cases' medians, and 95% of what it is when rounds are drawn again."""
+    ratios = [median(entry[one]["ms"]) / median(entry[other]["ms"]) for entry in rounds]
+    source = random.Random(seed)
+    drawn = sorted(median(source.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES))
+    return {"case": one, "over": other, "ratio": median(ratios), "low": drawn[int(0.025 * RESAMPLES)], "high": drawn[int(0.975 * RESAMPLES)]}
 
 
 def verdicts(rounds: list[dict], seed: int) -> list[dict]:
@@ -60,7 +62,7 @@ def campaign(binaries: list[Path], stock: Library, ours: Library, size: str | No
     source = random.Random(seed)
     begun = time.monotonic()
     longest = 0.0
-    jobs = [(binary, variant, library) for binary in binaries for variant, library in cases_of(binary, stock, ours)]
+    cases = {binary: cases_of(binary, stock, ours) for binary in binaries}
     rounds: dict[str, list[dict]] = {binary.name: [] for binary in binaries}
     for index in range(pairs):
         round_begun = time.monotonic()
@@ -68,7 +70,7 @@ def campaign(binaries: list[Path], stock: Library, ours: Library, size: str | No
             break
         for of in rounds.values():
             of.append({})
-        source.shuffle(jobs)
+        jobs = [(binary, *case) for binary in source.sample(binaries, len(binaries)) for case in source.sample(cases[binary], len(cases[binary]))]
         for position, (binary, variant, library) in enumerate(jobs):
             progress(f"round {index + 1}/{pairs}, {position + 1}/{len(jobs)} {binary.name} {variant}")
             chosen = size or SIZES.get(binary.name)
