@@ -19,6 +19,7 @@ import run as bench  # noqa: E402
 from runner import lab_boot, lab_cases, lab_page, machine, ratios  # noqa: E402
 from runner.campaign import Series, Terminal  # noqa: E402
 from runner.execute import Library  # noqa: E402
+from runner.interruption import exit_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 MACHINES = "one-node,westmere,bulldozer,sapphire-rapids-snc4,epyc-7601"
@@ -177,4 +178,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(lambda: main(sys.argv[1:]))

@@ -12,6 +12,10 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from runner.interruption import exit_with, run_to_its_end  # noqa: E402
+
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # The size and the cache scale at which data is to the caches about what it was in the paper.
@@ -82,7 +86,7 @@ def run(options: argparse.Namespace, name: str) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="programs-lab-") as scratch:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_", "OMP_"))
                        or k.startswith(("HOMING_LAB_", "HOMING_VENV"))}
-        ended = subprocess.run(command(options, name, variants, Path(scratch)), capture_output=True, text=True, env=environment)
+        ended = run_to_its_end(command(options, name, variants, Path(scratch)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         counts = Path(scratch) / "counts.json"
         if not counts.exists():
             raise RuntimeError(f"homing lab run ended with status {ended.returncode}:\n{(ended.stdout + ended.stderr)[-2000:]}")
@@ -243,4 +247,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .execute import Library, Outcome, describe_exit, read_lines
+from .interruption import run_to_its_end
 
 LOADED_BY_STOCK = ("libtbbbind*.so.[0-9]", "libhwloc.so.[0-9][0-9]")
 # Where the libraries are in the guest: read_lines() rejects a run on another one.
@@ -69,7 +70,7 @@ class Lab:
         command = [str(self.command), "lab", "run", "--machine", machine, "--virtual-clock", *options,
                    "--timeout", str(self.timeout_s), "--results", str(results), "--plain-words",
                    *(f"--file={here}:{there}" for here, there in files.items()), "--", *words]
-        done = subprocess.run(command, env=self.environment(), stdin=subprocess.DEVNULL,
+        done = run_to_its_end(command, env=self.environment(), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         return done.returncode, done.stdout
 

@@ -4,15 +4,18 @@ Run by `python3 bench/runner/test_lab.py`. In the machines' place stands a progr
 made-up benchmark program; it counts how often it "booted".
 """
 
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runner import lab_boot, lab_page, ratios  # noqa: E402
+from runner import interruption, lab_boot, lab_page, ratios  # noqa: E402
 from runner.lab_boot import Lab, LabJob  # noqa: E402
 from runner.lab_cases import thread_counts  # noqa: E402
 
@@ -136,6 +139,18 @@ class LabCampaignTest(unittest.TestCase):
         for row in rows[:3]:
             row["wall"]["ratio"] = 3.0
         self.assertEqual(bench_lab.missed_bars([entry]), ["made-up: the median ratio is 3.00"])
+
+    def test_what_was_started_ends_with_a_campaign_that_is_ended(self):
+        machine = "trap 'touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done"
+        campaign = subprocess.Popen([sys.executable, "-c", "from runner.interruption import *\n"
+                                     f"exit_with(lambda: run_to_its_end(['/bin/sh', '-c', {machine!r}], cwd={str(self.folder)!r}).returncode)"],
+                                    cwd=Path(__file__).resolve().parent.parent, stderr=subprocess.PIPE, text=True)
+        while not (self.folder / "begun").exists():
+            time.sleep(0.01)
+        campaign.send_signal(signal.SIGTERM)
+        self.assertEqual(campaign.communicate()[1], "interrupted\n")
+        self.assertEqual(campaign.returncode, interruption.INTERRUPTED)
+        self.assertTrue((self.folder / "switched_off").exists(), "it has ended before the campaign")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+"""What ends a campaign from outside, Ctrl-C or SIGTERM, ends what it has started, too: a virtual machine would go on for an hour."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+INTERRUPTED = 130  # the shell's word for SIGINT
+
+
+def run_to_its_end(command: list[str], **options: Any) -> subprocess.CompletedProcess:
+    """As subprocess.run. If we are stopped meanwhile, the command is asked to end, and has ended when this returns or throws."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            said, errors = process.communicate()
+        except BaseException:
+            process.terminate()  # `homing lab` switches the machine off
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, said, errors)
+
+
+def exit_with(main: Callable[[], int]) -> None:
+    """Ends the process with main's status, or quietly if somebody stops it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
