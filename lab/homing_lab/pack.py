@@ -247,6 +247,9 @@ class Pack:
         self._note(str(error))
 
     def _add_library(self, path: Path) -> None:
+        for at, part in enumerate(path.parts):
+            if part == "..":  # the guest's loader goes through the folder before it
+                self.add(os.path.join(*path.parts[:at]), Entry(0o040755))
         self.add(str(path), Entry(0o100755, path))
         if path.name == "libc.so.6":
             for name in BY_NAME:

@@ -94,6 +94,11 @@ def files_and_libraries(folder):
     compile_c(folder, "whole", "int part(void); int main(void) { return part(); }", "-L.", f"-L{folder}", "-l:libpart.so")
     seen = boot("--", f"{folder}/whole", env={"LD_LIBRARY_PATH": str(folder)})
     check(seen.code == 9, "a library of LD_LIBRARY_PATH", seen)
+    (folder / "beside").mkdir()
+    compile_c(folder, "upwards", "int part(void); int main(void) { return part() + 1; }", f"-L{folder}", "-l:libpart.so",
+              f"-Wl,-rpath,{folder}/beside/..")
+    check(boot("--file", f"{folder}/upwards:/bench/upwards", "--", "sh", "-c", "/bench/upwards").code == 10,
+          "a library of a run path with `..`")
     compile_c(folder, "fixed", "int main(void) { return 8; }", "-static")
     check(boot("--", f"{folder}/fixed").code == 8, "a static program")
     check(boot("--", "env", "-u", "HOME", f"{folder}/fixed").code == 8, "a program that another one starts")
