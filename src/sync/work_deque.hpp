@@ -196,10 +196,16 @@ class work_deque {
     const std::size_t tail = tail_.load(relaxed);
     return tail > head ? tail - head : 0;
   }
-  /// A hint without a look at the entries.
-  [[nodiscard]] bool looks_empty() const noexcept { return head_.load(relaxed) >= tail_.load(relaxed); }
+  /// A hint without a look at the entries. An owner that has popped all leaves both ends at 0 [D7]: one line tells then.
+  [[nodiscard]] bool looks_empty() const noexcept {
+    const std::size_t end = tail_.load(relaxed);
+    return end == 0 || head_.load(relaxed) >= end;
+  }
   /// The same: at most one entry.
-  [[nodiscard]] bool has_at_most_one() const noexcept { return head_.load(relaxed) + 1 >= tail_.load(relaxed); }
+  [[nodiscard]] bool has_at_most_one() const noexcept {
+    const std::size_t end = tail_.load(relaxed);
+    return end <= 1 || head_.load(relaxed) + 1 >= end;
+  }
 
  private:
   struct entry {
