@@ -196,7 +196,8 @@ class work_deque {
     const std::size_t tail = tail_.load(relaxed);
     return tail > head ? tail - head : 0;
   }
-  /// A hint without a look at the entries. An owner that has popped all leaves both ends at 0 [D7]: one line tells then.
+  /// A hint without a look at the entries. An owner that has popped all leaves both ends at 0 [D7]: one line tells
+  /// then.
   [[nodiscard]] bool looks_empty() const noexcept {
     const std::size_t end = tail_.load(relaxed);
     return end == 0 || head_.load(relaxed) >= end;
