@@ -60,6 +60,8 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
 
 def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any]) -> None:
     factors, confidence = analysis["factors"], analysis["confidence"]
+    if analysis["blocks"] is not None:
+        frame = _whole_blocks(frame, found)
     plain = Factorial(frame, factors, confidence, analysis["blocks"])
     profile = box_cox.profile(frame["y"].to_numpy(), plain.matrix)
     transform, reason = box_cox.decide(analysis["transform"], frame["y"].to_numpy(), profile)
@@ -75,6 +77,17 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
         "anova": [vars(row) for row in model.anova()],
         "contrasts": [_said(model.contrast(c["factor"], c["plus"], c["minus"]), transform) for c in analysis["contrasts"]],
         "residuals": model.residuals.tolist(), "predicted": model.predicted.tolist()}
+
+
+def _whole_blocks(frame: pd.DataFrame, found: dict[str, Any]) -> pd.DataFrame:
+    """What a block explains can be told from what a cell does only where it has runs of all cells. Without a whole block,
+    all runs: then a model that needs more says so itself."""
+    runs = frame.groupby("block")["cell"].nunique()
+    whole = frame[frame["block"].map(runs == frame["cell"].nunique())].reset_index(drop=True)
+    if whole.empty or len(whole) == len(frame):
+        return frame
+    found["remarks"].append(f"{len(frame) - len(whole)} runs of blocks that are not whole are not in the analysis of variance")
+    return whole
 
 
 def _said(one: Estimate, transform: str, level: bool = False) -> dict[str, Any]:

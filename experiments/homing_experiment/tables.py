@@ -91,7 +91,7 @@ def notes(found: dict[str, Any]) -> list[str]:
         if high == 1:
             said.append("One run of each combination: the highest interaction is taken for the errors, so that what factors do only together "
                         "counts against them.")
-        said.append(f"{found['runs']} runs, {low if low == high else f'{low} to {high}'} of each combination; errors: standard deviation "
+        said.append(f"{len(found['model']['residuals'])} runs, {low if low == high else f'{low} to {high}'} of each combination; errors: standard deviation "
                     f"{number(found['model']['error_deviation'])}, {found['model']['error_freedom']} degrees of freedom.")
     said += [f"Warning: {remark}." for remark in found["remarks"]]
     if any(cell["median"]["sure"] is False for cell in found["cells"]):

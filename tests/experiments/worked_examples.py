@@ -156,6 +156,16 @@ class Published(unittest.TestCase):
         self.assertLess(scenario.high - scenario.value, 0.1 * (without.contrast("scenario", [1], [0]).high - scenario.value))
         self.near(float(np.abs(within.residuals).max()), 1)
 
+    def test_a_block_that_is_not_whole_is_left_out(self):
+        data = pd.DataFrame([{"block": block, "cell": cell} for block in range(3) for cell in "abc"])
+        found = {"remarks": []}
+        self.assertEqual(len(analyse._whole_blocks(data, found)), 9)
+        self.assertEqual(found["remarks"], [])
+        part = data.drop(index=[4])
+        self.assertEqual(sorted(set(analyse._whole_blocks(part, found)["block"])), [0, 2])
+        self.assertEqual(found["remarks"], ["2 runs of blocks that are not whole are not in the analysis of variance"])
+        self.assertEqual(len(analyse._whole_blocks(data[:2], found)), 2)
+
     def test_jain_s_contrast_of_effects(self):
         """q_A + q_B - 2 q_AB of chapter 18: 21, from 16.31 to 25.69 at 90%."""
         model = Factorial(MEMORY, ["memory", "cache"], 0.9)
