@@ -16,6 +16,7 @@ def run_to_its_end(command: list[str], **options: Any) -> subprocess.CompletedPr
             said, errors = process.communicate()
         except BaseException:
             process.terminate()  # `homing lab` switches the machine off
+            process.wait()  # Popen itself waits a quarter of a second, no more
             raise
     return subprocess.CompletedProcess(command, process.returncode, said, errors)
 

@@ -141,11 +141,11 @@ class LabCampaignTest(unittest.TestCase):
         self.assertEqual(bench_lab.missed_bars([entry]), ["made-up: the median ratio is 3.00"])
 
     def test_what_was_started_ends_with_a_campaign_that_is_ended(self):
-        machine = "trap 'touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done"
+        machine = "trap 'sleep 0.5; touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done"
         campaign = subprocess.Popen([sys.executable, "-c", "from runner.interruption import *\n"
                                      f"exit_with(lambda: run_to_its_end(['/bin/sh', '-c', {machine!r}], cwd={str(self.folder)!r}).returncode)"],
                                     cwd=Path(__file__).resolve().parent.parent, stderr=subprocess.PIPE, text=True)
-        while not (self.folder / "begun").exists():
+        while not (self.folder / "begun").exists() and campaign.poll() is None:
             time.sleep(0.01)
         campaign.send_signal(signal.SIGTERM)
         self.assertEqual(campaign.communicate()[1], "interrupted\n")

@@ -60,14 +60,15 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
 
 def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any]) -> None:
     factors, confidence = analysis["factors"], analysis["confidence"]
-    if analysis["blocks"] is not None:
-        frame = _whole_blocks(frame, found)
-    plain = Factorial(frame, factors, confidence, analysis["blocks"])
+    blocks = analysis["blocks"]
+    if blocks is not None:
+        frame, blocks = _whole_blocks(frame, blocks, found)
+    plain = Factorial(frame, factors, confidence, blocks)
     profile = box_cox.profile(frame["y"].to_numpy(), plain.matrix)
     transform, reason = box_cox.decide(analysis["transform"], frame["y"].to_numpy(), profile)
     if transform == "log" and frame["y"].min() <= 0:
         raise ExperimentError(f"the logarithm of a response of {frame['y'].min():g}", "transform = \"none\"")
-    model = Factorial(frame.assign(y=np.log(frame["y"])), factors, confidence, analysis["blocks"]) if transform == "log" else plain
+    model = Factorial(frame.assign(y=np.log(frame["y"])), factors, confidence, blocks) if transform == "log" else plain
     found["remarks"] += assumptions.remarks(model, frame)
     found["model"] = {
         "transform": transform, "reason": reason,
@@ -79,15 +80,17 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
         "residuals": model.residuals.tolist(), "predicted": model.predicted.tolist()}
 
 
-def _whole_blocks(frame: pd.DataFrame, found: dict[str, Any]) -> pd.DataFrame:
-    """What a block explains can be told from what a cell does only where it has runs of all cells. Without a whole block,
-    all runs: then a model that needs more says so itself."""
+def _whole_blocks(frame: pd.DataFrame, blocks: list[str], found: dict[str, Any]) -> tuple[pd.DataFrame, list[str] | None]:
+    """What a block explains can be told from what a cell does only where it has runs of all cells. If no block has, none has an
+    effect."""
     runs = frame.groupby("block")["cell"].nunique()
     whole = frame[frame["block"].map(runs == frame["cell"].nunique())].reset_index(drop=True)
-    if whole.empty or len(whole) == len(frame):
-        return frame
-    found["remarks"].append(f"{len(frame) - len(whole)} runs of blocks that are not whole are not in the analysis of variance")
-    return whole
+    if whole.empty:
+        found["remarks"].append("no block is whole: what blocks explain counts as errors")
+        return frame, None
+    if len(whole) < len(frame):
+        found["remarks"].append(f"{len(frame) - len(whole)} runs of blocks that are not whole are not in the analysis of variance")
+    return whole, blocks
 
 
 def _said(one: Estimate, transform: str, level: bool = False) -> dict[str, Any]:

@@ -34,17 +34,19 @@ void past_caches(const jacobi::lattice& l, const double* from, double* to, const
             here[k - 1] + here[k + 1] + here[k - row] + here[k + row] + here[k - plane] + here[k + plane];
         result[k] = 1.0 / 6.0 * sum;
       };
+      const auto four_past_caches = [&](std::size_t k) {
+        __m256d sum = _mm256_add_pd(_mm256_loadu_pd(here + k - 1), _mm256_loadu_pd(here + k + 1));
+        for (const double* const other : {here + k - row, here + k + row, here + k - plane, here + k + plane}) {
+          sum = _mm256_add_pd(sum, _mm256_loadu_pd(other));
+        }
+        _mm256_stream_pd(result + k, _mm256_mul_pd(sixth, sum));
+      };
       // Whole lines only: memory is slow with parts of one, and those at the ends are the neighbouring rows', too.
       std::size_t k = 0;
       for (; k < count && reinterpret_cast<std::uintptr_t>(result + k) % line_bytes != 0; ++k) one(k);
-      for (; k + line_bytes / sizeof(double) <= count;) {
-        for (std::size_t half = 0; half < 2; ++half, k += sizeof(__m256d) / sizeof(double)) {
-          __m256d sum = _mm256_add_pd(_mm256_loadu_pd(here + k - 1), _mm256_loadu_pd(here + k + 1));
-          for (const double* const other : {here + k - row, here + k + row, here + k - plane, here + k + plane}) {
-            sum = _mm256_add_pd(sum, _mm256_loadu_pd(other));
-          }
-          _mm256_stream_pd(result + k, _mm256_mul_pd(sixth, sum));
-        }
+      for (constexpr std::size_t line = line_bytes / sizeof(double); k + line <= count; k += line) {
+        four_past_caches(k);
+        four_past_caches(k + line / 2);
       }
       for (; k < count; ++k) one(k);
     }

@@ -159,12 +159,16 @@ class Published(unittest.TestCase):
     def test_a_block_that_is_not_whole_is_left_out(self):
         data = pd.DataFrame([{"block": block, "cell": cell} for block in range(3) for cell in "abc"])
         found = {"remarks": []}
-        self.assertEqual(len(analyse._whole_blocks(data, found)), 9)
+        whole, blocks = analyse._whole_blocks(data, ["program"], found)
+        self.assertEqual((len(whole), blocks), (9, ["program"]))
         self.assertEqual(found["remarks"], [])
         part = data.drop(index=[4])
-        self.assertEqual(sorted(set(analyse._whole_blocks(part, found)["block"])), [0, 2])
+        self.assertEqual(sorted(set(analyse._whole_blocks(part, [], found)[0]["block"])), [0, 2])
         self.assertEqual(found["remarks"], ["2 runs of blocks that are not whole are not in the analysis of variance"])
-        self.assertEqual(len(analyse._whole_blocks(data[:2], found)), 2)
+        parts = data.drop(index=[0, 4, 8])
+        whole, blocks = analyse._whole_blocks(parts, [], found)
+        self.assertEqual((len(whole), blocks), (6, None))
+        self.assertEqual(found["remarks"][1:], ["no block is whole: what blocks explain counts as errors"])
 
     def test_jain_s_contrast_of_effects(self):
         """q_A + q_B - 2 q_AB of chapter 18: 21, from 16.31 to 25.69 at 90%."""

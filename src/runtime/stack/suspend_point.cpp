@@ -21,6 +21,7 @@ void suspend_point::suspended() noexcept {
 }
 
 void suspend_point::withdraw_suspension(int before) noexcept {
+  // relaxed: nothing that a resumer wrote is used; its part ended with its addition.
   if (ended_early() > before) {
     balance_.fetch_sub(1, sync::relaxed);
   }
