@@ -4,6 +4,7 @@
 #include <new>
 
 #include "platform/clock.hpp"
+#include "runtime/arena/arena_access.hpp"
 #include "runtime/task/fork_task.hpp"
 #include "runtime/thread/dispatcher.hpp"
 
@@ -307,6 +308,10 @@ task* take_resumed(thread_state& t) noexcept {
   return stack == nullptr ? nullptr : &stack->continuation();
 }
 
+bool has_news(const thread_state& t, const search_round& how) noexcept {
+  return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
+}
+
 /// One look at all slots of [first, last) but the own, from a random one onward.
 template <typename Wanted>
 stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
@@ -318,6 +323,9 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
   for (unsigned i = 0; i < count; ++i) {
     const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
     if (victim != t.slot_number && wanted(victim)) {
+      if (how.end == round_end::at_news && has_news(t, how)) {
+        return {};
+      }
       if (const stolen_task found = steal_from(t, victim, how)) {
         return found;
       }

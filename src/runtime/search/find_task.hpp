@@ -46,6 +46,11 @@ enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 /// sees that work: so it knows what the pusher knew. [A12]
 using may_take_work = bool(const thread_state& t) noexcept;
 
+/// Whether a round goes on to the next victim once mail has come, or what the thread waits for is over. On its way past
+/// many victims in other domains it would else find out microseconds late. A last round is whole: behind it the thread
+/// leaves.
+enum class round_end : std::uint8_t { whole, at_news };
+
 /// How far one round of a search goes.
 struct search_round {
   search_scope scope;                  ///< what the thread may take
@@ -53,6 +58,9 @@ struct search_round {
   victims steals_from = victims::any;  ///< of those whom it may steal from
   patience with_mail = patience::none;
   insistence on_forks = insistence::asks;
+  round_end end = round_end::whole;
+  const tbb::detail::d1::wait_context* wait =
+      nullptr;  ///< what the thread waits for; null: nothing that a round could see
 };
 
 /// A critical task that the thread, and its waiter, may take.

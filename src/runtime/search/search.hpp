@@ -34,14 +34,15 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
 
 /// One look everywhere. A critical task that is found forbids others on its stack: they do not nest.
 template <waiter Waiter>
-[[nodiscard]] found_task look_once(dispatcher& d, const search_scope& scope, const search_pace& pace) noexcept {
+[[nodiscard]] found_task look_once(dispatcher& d, const Waiter& waiter, const search_scope& scope,
+                                   const search_pace& pace) noexcept {
   thread_state& t = *d.thread;
   if (const found_task urgent = take_critical(t, scope, &Waiter::may_take)) {
     d.critical_allowed = false;
     return urgent;
   }
   return find_task(t, {scope, &Waiter::may_take, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none,
-                       pace.left(), pace.on_forks()});
+                       pace.left(), pace.on_forks(), pace.end(), waiter.wait()});
 }
 
 /// [A12] The last question. Of a shared queue's task it was asked under the lock; a stack that may go on is anybody's.
@@ -64,7 +65,7 @@ template <waiter Waiter>
 task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope, call_duty& duty) {
   search_pace pace;
   for (;;) {
-    if (const found_task found = look_once<Waiter>(d, scope, pace)) {
+    if (const found_task found = look_once(d, waiter, scope, pace)) {
       return may_run<Waiter>(*d.thread, found) || !put_back(*d.thread, *found.what) ? found.what : nullptr;
     }
     if (!waiter.keep_going(*d.thread)) {

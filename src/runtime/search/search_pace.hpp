@@ -62,6 +62,7 @@ class search_pace {
     }
     return rounds_ <= home_rounds ? insistence::takes : insistence::takes_from_afar;
   }
+  [[nodiscard]] round_end end() const noexcept { return was_last_look_ ? round_end::whole : round_end::at_news; }
   /// After pause(): the last look left nothing to others.
   [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
   /// The next look leaves nothing to others. False if this one was to do so already.
