@@ -19,7 +19,7 @@ from runner.interruption import exit_with, run_to_its_end  # noqa: E402
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # The size and the cache scale at which data is to the caches about what it was in the paper.
-PROGRAMS = {"cg": ("S3", 64), "mg": ("S", 64), "streamcluster": ("lab", 128), "fluidanimate": ("test", 128), "ferret": ("test", 64),
+PROGRAMS = {"cg": ("S3", 64), "mg": ("W", 64), "streamcluster": ("lab", 128), "fluidanimate": ("lab", 16), "ferret": ("test", 64),
             "jacobi": ("small", 16), "stream": ("small", 16), "cilksort": ("small", 64), "heat": ("small", 64),
             "transpose": ("512", 16), "matmul": ("256", 64), "uts": ("small", 16), "nqueens": ("10", 16), "fib": ("20", 16),
             "integrate": ("50", 16), "skynet": ("10k", 16)}

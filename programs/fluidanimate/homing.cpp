@@ -1,7 +1,5 @@
 // Homing: a task for each partition of the rows, sent to its home, as TBB-NUMA's figure 13 does; there it is divided
-// further, as far as somebody has nothing to do. homing-placed has the cells there.
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
+// into tasks with the same home. homing-placed has the cells there.
 #include <homing/distributed_array.hpp>
 #include <homing/tasks.hpp>
 
@@ -36,12 +34,7 @@ class solver : public Data {
   void over(const F& f) {
     homing::task_group group;
     const homing::domain_index here = homing::current_domain();
-    using range = tbb::blocked_range<std::size_t>;
-    const auto send = [&](const partition& of) {
-      group.run(homing::on(of.home), [&f, &of] {
-        tbb::parallel_for(range(of.rows.first, of.rows.last), [&f](const range& r) { f(r.begin(), r.end()); });
-      });
-    };
+    const auto send = [&](const partition& of) { send_rows(group, of.rows, of.home, f); };
     for (const partition& of : partitions_) {
       if (of.home != here) send(of);
     }
@@ -58,22 +51,33 @@ class solver : public Data {
     homing::domain_index home;
   };
 
-  // One for each thread of its domain.
+  /// A task with that home, which sends half of its rows on as another, until few are left. So all that can be stolen
+  /// has its home, and its threads come first.
+  template <class F>
+  void send_rows(homing::task_group& group, programs::interval rows, homing::domain_index home, const F& f) {
+    group.run(homing::on(home), [this, &group, rows, home, &f] {
+      std::size_t last = rows.last;
+      while (last - rows.first > few_rows_) {
+        const std::size_t middle = rows.first + (last - rows.first) / 2;
+        send_rows(group, {middle, last}, home, f);
+        last = middle;
+      }
+      f(rows.first, last);
+    });
+  }
+
+  // One for each domain's piece of the rows. The fluid is in few of them, so they are divided into many tasks.
   void divide(std::size_t threads) {
-    const std::size_t a_domain = std::max<std::size_t>(1, threads / programs::part_count());
+    few_rows_ = std::max<std::size_t>(1, p_.rows().size() / (64 * threads));
     for (std::size_t at = 0; at < p_.rows().size();) {
       const homing::piece piece = p_.rows().run_at(at, p_.rows().size());
-      const std::size_t size = piece.last - piece.first;
-      const std::size_t parts = std::min(size, a_domain);
-      for (std::size_t i = 0; i < parts; ++i) {
-        const programs::interval own = programs::share_of(size, parts, i);
-        partitions_.push_back({{piece.first + own.first, piece.first + own.last}, *piece.home});
-      }
+      partitions_.push_back({{piece.first, piece.last}, *piece.home});
       at = piece.last;
     }
   }
 
   std::vector<partition> partitions_;
+  std::size_t few_rows_ = 1;
 };
 
 }  // namespace

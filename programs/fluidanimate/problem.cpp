@@ -12,9 +12,11 @@
 namespace fluid {
 namespace {
 
-constexpr input inputs[] = {{8, 4, 24}, {10, 5, 640}, {32, 17, 5}, {46, 24, 5}, {66, 34, 5}, {79, 40, 500}};
+constexpr input inputs[] = {{8, 4, 24},  {10, 5, 640}, {32, 17, 2},  {32, 17, 5},
+                            {46, 24, 5}, {66, 34, 5},  {79, 40, 500}};
 constexpr programs::size_name sizes[] = {{"test", "512 particles, 24 frames"},
                                          {"dam", "1,000 particles until the front has gone three widths, 640 frames"},
+                                         {"lab", "35 K particles, 2 frames: for an emulated machine"},
                                          {"simsmall", "35 K particles, 5 frames"},
                                          {"simmedium", "100 K particles, 5 frames"},
                                          {"simlarge", "300 K particles, 5 frames"},
