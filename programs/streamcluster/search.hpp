@@ -10,8 +10,10 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
+#include <oneapi/tbb/cache_aligned_allocator.h>
 #include <homing/distribution.hpp>
 
 #include "../../bench/common/work.hpp"
@@ -40,6 +42,36 @@ class random_numbers {
 
  private:
   std::uint64_t state_;
+};
+
+/// For each block of points a number for each centre. A block has cache lines of its own, which its thread alone writes.
+class sums_by_centre {
+ public:
+  void set_size(std::size_t blocks, std::size_t centres) {
+    centres_ = centres;
+    stride_ = (centres + a_line - 1) / a_line * a_line;
+    all_.resize(blocks * stride_);
+  }
+  /// The block's numbers, all 0.
+  [[nodiscard]] std::span<double> begin(std::size_t block) {
+    const std::span<double> its = std::span(all_).subspan(block * stride_, centres_);
+    std::ranges::fill(its, 0.0);
+    return its;
+  }
+  /// Of each centre, over all blocks in their order.
+  [[nodiscard]] std::vector<double> sums() const {
+    std::vector<double> result(centres_, 0.0);
+    for (std::size_t at = 0; at < all_.size(); at += stride_) {
+      for (std::size_t c = 0; c < centres_; ++c) result[c] += all_[at + c];
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t a_line = 64 / sizeof(double);
+  std::size_t centres_ = 0;
+  std::size_t stride_ = 0;
+  std::vector<double, tbb::cache_aligned_allocator<double>> all_;
 };
 
 /// How a loop over blocks of points is dealt is the variant's: `loops.over(blocks, f)` calls f(first, last) for parts
@@ -181,13 +213,11 @@ class search {
   /// Puts x in the place of the centre where that pays most. Where a proposal closes a centre, all of its points go to
   /// x; here they go wherever they cost least, which is more work.
   bool exchange(std::uint32_t x) {
-    const std::size_t k = centres_.size();
-    losses_.assign(blocks_.size() * k, 0);
+    losses_.set_size(blocks_.size(), centres_.size());
     const double won = over_points([&](std::size_t b, std::size_t i, std::size_t j) {
-      return exchange_gain(points_, points_.point(x), i, j, second_, std::span(losses_).subspan(b * k, k));
+      return exchange_gain(points_, points_.point(x), i, j, second_, losses_.begin(b));
     });
-    std::vector<double> lost(k, 0.0);
-    for (std::size_t at = 0; at < losses_.size(); ++at) lost[at % k] += losses_[at];
+    const std::vector<double> lost = losses_.sums();
     const auto least = std::ranges::min_element(lost);
     if (won - *least <= 1e-6 * cost_) return false;  // more than what rounding to floats makes
     centres_[static_cast<std::size_t>(least - lost.begin())] = x;
@@ -198,18 +228,17 @@ class search {
   double propose(std::uint32_t x) {
     const std::size_t k = centres_.size();
     const float* const at = points_.point(x);
-    losses_.assign(blocks_.size() * k, 0);
-    double won = over_points([&](std::size_t b, std::size_t i, std::size_t j) {
-      return gain(points_, at, i, j, std::span(losses_).subspan(b * k, k));
-    });
+    losses_.set_size(blocks_.size(), k);
+    double won = over_points(
+        [&](std::size_t b, std::size_t i, std::size_t j) { return gain(points_, at, i, j, losses_.begin(b)); });
     won -= z_;
+    const std::vector<double> losses = losses_.sums();
     std::vector<std::uint8_t> closing(k);
     std::vector<std::uint32_t> numbers(k);
     std::vector<std::uint32_t> open;
     double lost = 0;
     for (std::size_t c = 0; c < k; ++c) {
-      double loss = 0;
-      for (std::size_t b = 0; b < blocks_.size(); ++b) loss += losses_[b * k + c];
+      const double loss = losses[c];
       closing[c] = loss < z_ ? 1 : 0;
       if (closing[c] != 0) {
         won += z_ - loss;
@@ -237,8 +266,8 @@ class search {
   std::size_t count_;
   random_numbers random_;
   std::vector<double> sums_;
-  std::vector<double> losses_;  ///< of each block, of each centre
-  std::vector<float> second_;   ///< what each point of a small batch costs at its nearest centre but one
+  sums_by_centre losses_;
+  std::vector<float> second_;  ///< what each point of a small batch costs at its nearest centre but one
   std::vector<std::uint32_t> centres_;
   double cost_ = 0;
   double z_ = 0;
