@@ -44,7 +44,7 @@ class random_numbers {
   std::uint64_t state_;
 };
 
-/// For each block of points a number for each centre. A block has cache lines of its own, which its thread alone writes.
+/// For each block of points a number for each centre. A block has cache lines of its own, which one thread writes.
 class sums_by_centre {
  public:
   void set_size(std::size_t blocks, std::size_t centres) {
