@@ -4,7 +4,6 @@
 #include <new>
 
 #include "platform/clock.hpp"
-#include "runtime/arena/arena_access.hpp"
 #include "runtime/task/fork_task.hpp"
 #include "runtime/thread/dispatcher.hpp"
 
@@ -308,6 +307,7 @@ task* take_resumed(thread_state& t) noexcept {
   return stack == nullptr ? nullptr : &stack->continuation();
 }
 
+/// What a thief asks before each victim, of lines that its own caches have.
 bool has_news(const thread_state& t, const search_round& how) noexcept {
   return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
 }

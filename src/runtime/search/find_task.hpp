@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/arena/arena.hpp"
+#include "runtime/arena/arena_access.hpp"
 #include "runtime/task/task_proxy.hpp"
 #include "runtime/thread/steal_backoff.hpp"
 
@@ -46,9 +47,9 @@ enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 /// sees that work: so it knows what the pusher knew. [A12]
 using may_take_work = bool(const thread_state& t) noexcept;
 
-/// Whether a round goes on to the next victim once mail has come, or what the thread waits for is over. On its way past
-/// many victims in other domains it would else find out microseconds late. A last round is whole: behind it the thread
-/// leaves.
+/// Whether a round goes on to the next victim once there is news: mail has come, or what the thread waits for is over.
+/// On its way past many victims in other domains it would else find out microseconds late. A last round is whole:
+/// behind it the thread leaves.
 enum class round_end : std::uint8_t { whole, at_news };
 
 /// How far one round of a search goes.
@@ -59,14 +60,14 @@ struct search_round {
   patience with_mail = patience::none;
   insistence on_forks = insistence::asks;
   round_end end = round_end::whole;
-  const tbb::detail::d1::wait_context* wait =
-      nullptr;  ///< what the thread waits for; null: nothing that a round could see
+  const wait_context* wait = nullptr;  ///< what the thread waits for; null: nothing that a round could see
 };
 
 /// A critical task that the thread, and its waiter, may take.
 [[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, may_take_work* may_take) noexcept;
 
-/// A task from mailboxes, shared queues, or another thread's deque, or none after one look everywhere.
+/// A task from mailboxes, shared queues, or another thread's deque; or none after one look everywhere, or as far as
+/// how.end says.
 [[nodiscard]] found_task find_task(thread_state& t, const search_round& how) noexcept;
 
 /// Whether there may be mail for the thread's slot or domain: two lines that hardly change.

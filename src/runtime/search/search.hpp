@@ -84,10 +84,10 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {
-      continue;  // nobody rests before a look everywhere
+      continue;  // nobody rests before a look at all deques
     }
     const rest_result how = waiter.rest(*d.thread, scope);
-    // Who is not called, or not for nothing, has looked everywhere itself.
+    // Who is not called, or not for nothing, has looked everywhere itself: in its rounds, or [S1] before it slept.
     duty = how == rest_result::called ? call_duty::owed : call_duty::none;
     if (how == rest_result::leave || !waiter.keep_going(*d.thread)) {
       return nullptr;
