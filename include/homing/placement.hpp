@@ -101,7 +101,7 @@ enum class refusal_cause {
   mapped_elsewhere,  ///< another process maps the page too (EACCES)
   read_only_file,    ///< a read-only mapping of a file: its pages belong to the page cache
   no_memory,         ///< the home node has no free page, or the process may have no more mappings (ENOMEM)
-  busy,              ///< the kernel holds the page, for example for I/O (EBUSY)
+  busy,              ///< the kernel holds the page, for example for I/O (EBUSY, EAGAIN)
   not_mapped,        ///< the range has a hole, or pages without access
   bad_node,          ///< the kernel has no such node for us (EINVAL, ENODEV)
   not_touched,       ///< the page is not there yet, and no policy would place it later: none could be set, or the page

@@ -18,6 +18,7 @@ using platform::policy_mode;
 
 constexpr std::size_t batch_units = 4096;     // of one move_pages call
 constexpr std::size_t chunk_mappings = 1024;  // that exist for a moment when mbind stands in for move_pages
+constexpr unsigned tries_of_held_pages = 4;
 constexpr int not_told = std::numeric_limits<int>::min();
 
 std::ptrdiff_t offset(std::size_t page) noexcept { return static_cast<std::ptrdiff_t>(page); }
@@ -230,51 +231,76 @@ void placer::populate_untouched() {
   if (populated) look();
 }
 
-// One address a unit: the kernel moves a huge page by any of its pages, and finds the others busy with that.
-placer::outcome placer::move(stand_in other_way) {
+std::vector<placer::page> placer::units_away() const {
   std::vector<page> units;
   for (page p = 0; p < plan_.size(); p = unit_end(p)) {
     bool away = false;
     for (page q = p; q < unit_end(p); ++q) away = away || is_away(q) || (is_wanted(q) && is_uncertain(q));
     if (away) units.push_back(p);
   }
-  std::vector<int> status(units.size(), not_told);
-  int call_error = 0;
-  for (std::size_t first = 0; first < units.size(); first += batch_units) {
-    const std::size_t count = std::min(batch_units, units.size() - first);
+  return units;
+}
+
+// One address a unit: the kernel moves a huge page by any of its pages, and finds the others busy with that.
+// A page that somebody holds for the moment ends a call (Linux 5.7 to 6.1 and later): of the run of units to the same
+// node that it is in, and of all behind them, nothing is told. Those of the run were tried, those behind it were not.
+int placer::call_move_pages(const std::vector<page>& units, std::vector<int>& status) {
+  int last_error = 0;
+  for (std::size_t first = 0; first < units.size();) {
     std::vector<address> pages;
     std::vector<node_id> to;
-    for (std::size_t u = first; u < first + count; ++u) {
+    for (std::size_t u = first; u < std::min(first + batch_units, units.size()); ++u) {
       pages.push_back(plan_.address_of(units[u]));
       to.push_back(target(units[u]).node);
     }
-    const int error = calls_.move_pages(pages, to, std::span(status).subspan(first, count));
-    if (is_refusal(error)) {
+    const std::span<int> told = std::span(status).subspan(first, pages.size());
+    const int error = calls_.move_pages(pages, to, told);
+    if (is_refusal(error)) return error;
+    if (error != 0) last_error = error;
+    report_.by_moving = true;
+    std::size_t next = static_cast<std::size_t>(std::find(told.begin(), told.end(), not_told) - told.begin());
+    if (error != 0) next = told.size();
+    for (const std::size_t held = next; next < told.size() && to[next] == to[held]; ++next) told[next] = -EAGAIN;
+    first += next;
+  }
+  return last_error;
+}
+
+// What the kernel holds for the moment is tried again, a few times and without waiting.
+placer::outcome placer::move(stand_in other_way) {
+  for (unsigned tries = 1;; ++tries) {
+    const std::vector<page> units = units_away();
+    if (units.empty()) return outcome::done;
+    std::vector<int> status(units.size(), not_told);
+    const int call_error = call_move_pages(units, status);
+    if (is_refusal(call_error)) {
       if (other_way == stand_in::mbind && !mbind_is_refused_) return move_by_policy(units);
-      refused_errno_ = error;
+      refused_errno_ = call_error;
       return outcome::refused;
     }
-    if (error != 0) call_error = error;
-    report_.by_moving = true;
-  }
-  if (units.empty()) return outcome::done;
-  // All of them are there: those that the call says are not are being watched by the kernel's NUMA balancing, which
-  // hides them from it (Linux 6.1), and not from mbind.
-  std::vector<page> hidden;
-  for (std::size_t u = 0; u < units.size() && other_way == stand_in::mbind && !mbind_is_refused_; ++u) {
-    if (status[u] != -ENOENT && status[u] != -EFAULT) continue;  // EFAULT of huge pages
-    hidden.push_back(units[u]);
-    status[u] = not_told;
-  }
-  if (hidden.empty() || move_by_policy(hidden) == outcome::refused) look();
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    const int error = status[u] != not_told && status[u] < 0 ? -status[u] : call_error;
-    const page end = unit_end(units[u]);
-    for (page p = units[u]; p < end; ++p) {
-      if (error != 0 && is_away(p)) blame(p, p + 1, cause_of(error), error);
+    // All of them are there: those that the call says are not are being watched by the kernel's NUMA balancing, which
+    // hides them from it (Linux 6.1), and not from mbind.
+    std::vector<page> hidden;
+    for (std::size_t u = 0; u < units.size() && other_way == stand_in::mbind && !mbind_is_refused_; ++u) {
+      if (status[u] != -ENOENT && status[u] != -EFAULT) continue;  // EFAULT of huge pages
+      hidden.push_back(units[u]);
+      status[u] = -EAGAIN;  // mbind moves what it can, and does not tell
     }
+    if (hidden.empty() || move_by_policy(hidden) == outcome::refused) look();
+    const auto is_held = [&](std::size_t u) {
+      return (status[u] == -EAGAIN || status[u] == -EBUSY) && is_any_away(units[u], unit_end(units[u]));
+    };
+    bool any_held = false;
+    for (std::size_t u = 0; u < units.size(); ++u) any_held = any_held || is_held(u);
+    if (any_held && tries < tries_of_held_pages) continue;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      const int error = status[u] != not_told && status[u] < 0 ? -status[u] : call_error;
+      for (page p = units[u]; error != 0 && p < unit_end(units[u]); ++p) {
+        if (is_away(p)) blame(p, p + 1, cause_of(error), error);
+      }
+    }
+    return outcome::done;
   }
-  return outcome::done;
 }
 
 placer::outcome placer::move_by_policy(const std::vector<page>& units) {

@@ -69,6 +69,10 @@ class placer {
   [[nodiscard]] bool is_away(page p) const {
     return is_wanted(p) && now_.node[p] >= 0 && now_.node[p] != wanted_node(p);
   }
+  [[nodiscard]] bool is_any_away(page first, page last) const {
+    while (first < last && !is_away(first)) ++first;
+    return first < last;
+  }
   // Not there, but when touched.
   [[nodiscard]] bool comes_home(page p) const { return is_untouched(p) && has_policy_[p] && obeys_policy_[p]; }
   // There, but the kernel does not tell that it is at home.
@@ -89,6 +93,8 @@ class placer {
   outcome by_policy();
   int set_policy_of(const page_run& run);
   void populate_untouched();
+  [[nodiscard]] std::vector<page> units_away() const;
+  int call_move_pages(const std::vector<page>& units, std::vector<int>& status);
   outcome move(stand_in other_way);
   outcome move_by_policy(const std::vector<page>& units);
   void copy();

@@ -6,6 +6,10 @@
 #include <homing/placement.hpp>
 #include <homing/topology.hpp>
 
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 
@@ -148,6 +152,36 @@ void interleaved(truth& kernel, const setting& s) {
   check(is_numbered(values), "interleave: its contents");
 }
 
+/// Pages of which somebody else has a reference, as of a buffer that is being sent, do not move, and end the kernel's
+/// call: all others are placed all the same, and these once they are let go.
+void held(truth& kernel, const setting& s) {
+  const auto machine = topology::current();
+  const std::size_t unit = s.huge ? huge_bytes : base_page_bytes;
+  const fresh memory(8 * machine.nodes().size() * huge_bytes);
+  const auto values = memory.values();
+  number(values, domain_index{0});
+  int ends[2];
+  if (pipe(ends) != 0) give_up("no pipe");
+  // Of the first two units one at most is at home already.
+  auto* const bytes = reinterpret_cast<std::byte*>(values.data());
+  const iovec pages[2] = {{bytes, base_page_bytes}, {bytes + unit, base_page_bytes}};
+  check(vmsplice(ends[1], pages, 2, 0) == 2 * base_page_bytes, "held: in a pipe");
+  const placement_report first = interleave(values, {}).report();
+  check(!first.complete() && first.asked - first.placed <= 2 * unit / base_page_bytes, "held: no other stays",
+        text(first));
+  const bool is_told = std::all_of(first.refused.begin(), first.refused.end(),
+                                   [](const refusal_count& r) { return r.cause == refusal_cause::busy; });
+  check(is_told, "held: and it is said why", text(first));
+  close(ends[0]);
+  close(ends[1]);
+  const placement_report again = interleave(values, {}).report();
+  check(again.complete() && again.placed == again.asked, "held: placed once it is let go", text(again));
+  std::map<int, std::size_t> seen;
+  for (const int n : by_kernel(kernel, values, s)) ++seen[n];
+  check(seen.size() > 1 && seen.begin()->second * seen.size() == again.asked, "held: as the kernel says");
+  check(is_numbered(values), "held: its contents");
+}
+
 void localized(truth& kernel, const setting& s) {
   const auto machine = topology::current();
   for (const auto& n : machine.nodes()) {
@@ -223,6 +257,7 @@ int main(int argc, char** argv) {
   distribution(kernel, "block-cyclic", block_cyclic(size, grain, domain_set::all()), s);
   untouched(kernel, s);
   interleaved(kernel, s);
+  if (!s.sandbox) held(kernel, s);
   localized(kernel, s);
   return verdict();
 }

@@ -28,6 +28,7 @@ class fake_kernel : public platform::page_calls {
     platform::policy_mode mode = platform::policy_mode::system_default;
     platform::node_set nodes{};
     int stuck = 0;  ///< errno that moving it gives
+    int held = 0;   ///< moves that fail because somebody holds it for the moment
     bool hole = false;
     bool marked = false;
     bool watched = false;    ///< by NUMA balancing: there, and hidden from the query
@@ -104,11 +105,16 @@ class fake_kernel : public platform::page_calls {
   int move_pages(std::span<const address> at, std::span<const node_id> to, std::span<int> status) noexcept override {
     ++move_calls;
     if (move_errno != 0) return move_errno;
+    std::vector<int> run;  // answers of neighbours with the same node, which go together
     for (std::size_t i = 0; i < at.size(); ++i) {
       ++moved_addresses;
       const std::size_t p = index(at[i]);
       const bool hidden = pages[p].node == untouched || pages[p].watched;
-      status[i] = !hidden ? move_one(p, to_number(to[i])) : i % 2 == 0 ? -ENOENT : -EFAULT;
+      run.push_back(!hidden ? move_one(p, to_number(to[i])) : i % 2 == 0 ? -ENOENT : -EFAULT);
+      if (i + 1 < at.size() && to[i + 1] == to[i]) continue;
+      if (std::find(run.begin(), run.end(), -EAGAIN) != run.end()) return 0;  // a positive answer is no error
+      std::copy(run.begin(), run.end(), status.begin() + static_cast<std::ptrdiff_t>(i + 1 - run.size()));
+      run.clear();
     }
     return 0;
   }
@@ -207,6 +213,10 @@ class fake_kernel : public platform::page_calls {
   int move_one(std::size_t p, int node) {
     if (pages[p].node == node) return node;
     if (pages[p].stuck != 0) return -pages[p].stuck;
+    if (pages[p].held != 0) {
+      --pages[p].held;
+      return -EAGAIN;
+    }
     if (node == 1 && free_on_1 && (*free_on_1)-- == 0) {
       free_on_1 = 0;
       return -ENOMEM;

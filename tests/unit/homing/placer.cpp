@@ -306,6 +306,31 @@ TEST(placer, pages_that_the_balancing_kernel_hides_are_placed_too) {
   }
 }
 
+TEST(placer, a_page_that_is_held_for_a_moment_keeps_no_other_and_is_tried_again) {
+  for (const later_policy later : {later_policy::at_home, later_policy::interleaved}) {
+    for (std::size_t held = 0; held < 16; ++held) {
+      for (const int moves : {1, 2, 3}) {
+        kernel_of k(16, 16);
+        k.pages[held].held = moves;
+        const auto report = place(k, page_cycle(16), {}, later).report;
+        EXPECT_EQ(report.placed, 16U) << held << ": " << report.describe();
+        for (std::size_t p = 0; p < 16; ++p) EXPECT_EQ(k.pages[p].node, static_cast<int>(p % 4)) << held << ' ' << p;
+        expect_adds_up(report);
+      }
+    }
+  }
+}
+
+TEST(placer, pages_that_are_held_for_long_are_told_of_and_keep_no_other) {
+  kernel_of k(16, 16);
+  for (const std::size_t p : {1, 2, 6}) k.pages[p].held = 1000;
+  const auto report = place(k, page_cycle(16), {}, later_policy::interleaved).report;
+  EXPECT_EQ(report.placed, 13U) << report.describe();
+  EXPECT_EQ(refused(report, refusal_cause::busy, EAGAIN), 3U) << report.describe();
+  EXPECT_LT(k.move_calls, 40U);
+  expect_adds_up(report);
+}
+
 TEST(placer, huge_pages_go_whole_to_the_home_of_most) {
   for (const bool told : {true, false}) {
     kernel_of k(64, 64);
