@@ -26,8 +26,17 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace homing {
+namespace detail {
+
+inline void expects_queue(const topology::snapshot& machine, domain_index home) {
+  expects(to_index(home) < machine.domains().size(), "locality_queues::enqueue",
+          "no such domain; the machine that the queues were made for has fewer");
+}
+
+}  // namespace detail
 
 /// Where a thread is when it takes an entry: found at run time, so that threads may be pinned or not.
 struct running_domain {
@@ -67,8 +76,7 @@ class locality_queues {
 
   /// Appends an entry. Then, and not before, its ticket may be submitted.
   void enqueue(domain_index home, T item) {
-    detail::expects(to_index(home) < machine_.domains().size(), "locality_queues::enqueue",
-                    "no such domain; the machine that the queues were made for has fewer");
+    detail::expects_queue(machine_, home);
     queues_[to_index(home)].put(std::move(item));
   }
   /// The same, at home where the calling thread is.
@@ -149,6 +157,8 @@ class locality_queues {
 
 /// A loop body that goes through queues: for each subrange that the loop gives out, it enqueues the subrange's items,
 /// and then takes as many entries, near ones by preference, and calls `body(entry)` for each. Made by through_queues().
+/// With one domain there is nothing to choose: then each subrange's items are its own, in their order, and touch no
+/// queue, so that neighbours stay with one thread and its caches.
 ///
 /// Threads: copies may run at the same time, as loop templates do it. Each loop has queues of its own.
 /// Errors: an exception of `body` or of `items` passes through; as many entries as this subrange still owed are taken
@@ -161,12 +171,23 @@ class queued_body {
 
   template <class Range>
   void operator()(const Range& part) const {
+    if (queues_->machine().domains().size() == 1) return past_queues(part);
     tickets owed(*queues_);
     items_(part, [&owed](domain_index home, typename Queues::value_type item) { owed.buy(home, std::move(item)); });
     while (owed.any()) body_(owed.redeem());
   }
 
  private:
+  template <class Range>
+  void past_queues(const Range& part) const {
+    std::vector<typename Queues::entry> mine;
+    items_(part, [&](domain_index home, typename Queues::value_type item) {
+      detail::expects_queue(queues_->machine(), home);
+      mine.push_back({std::move(item), home, home});
+    });
+    for (typename Queues::entry& e : mine) body_(std::move(e));
+  }
+
   class tickets {
    public:
     explicit tickets(Queues& queues) noexcept : queues_(queues) {}

@@ -198,6 +198,27 @@ TEST(queued_body, takes_as_many_as_each_part_has) {
   EXPECT_EQ(queues.size(), 0U);
 }
 
+TEST(queued_body, with_one_domain_each_part_does_its_own_items_in_their_order) {
+  int_queues queues(machine_of("node:1 core:4 pu:1"));
+  queues.enqueue(domain(0), -1);
+  std::vector<int> done;
+  const auto body = through_queues(
+      queues,
+      [](const part& p, auto put) {
+        for (std::size_t i = p.last; i-- > p.first;) put(domain(0), static_cast<int>(i));
+      },
+      [&](int_queues::entry taken) {
+        EXPECT_TRUE(taken.is_at_home());
+        if (taken.item == 13) throw std::runtime_error("enough");
+        done.push_back(taken.item);
+      });
+  body(part{0, 3});
+  EXPECT_EQ(done, (std::vector<int>{2, 1, 0}));
+  EXPECT_THROW(body(part{12, 15}), std::runtime_error);
+  EXPECT_EQ(done, (std::vector<int>{2, 1, 0, 14}));
+  EXPECT_EQ(queues.size(), 1U) << "what somebody else has enqueued";
+}
+
 TEST(queued_body, an_exception_leaves_no_entry_behind) {
   int_queues queues(machine_of("node:2 core:1 pu:1"));
   const auto put_ten = [](const part&, auto put) {
