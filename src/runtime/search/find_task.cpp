@@ -312,7 +312,10 @@ bool has_news(const thread_state& t, const search_round& how) noexcept {
   return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
 }
 
-/// One look at all slots of [first, last) but the own, from a random one onward.
+/// Victims that a round visits in its own domain, and in all others together, if it is not whole.
+constexpr unsigned victims_a_round = 16;
+
+/// One look at the slots of [first, last) but the own, from a random one onward; at some, if the round is not whole.
 template <typename Wanted>
 stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
   if (first >= last) {
@@ -320,7 +323,8 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
   }
   const unsigned count = last - first;
   const unsigned start = count > 2 ? t.random_below(count) : 0;
-  for (unsigned i = 0; i < count; ++i) {
+  unsigned left = how.end == round_end::whole ? count : victims_a_round;
+  for (unsigned i = 0; i < count && left > 0; ++i) {
     const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
     if (victim != t.slot_number && wanted(victim)) {
       if (how.end == round_end::at_news && has_news(t, how)) {
@@ -329,6 +333,31 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
       if (const stolen_task found = steal_from(t, victim, how)) {
         return found;
       }
+      --left;
+    }
+  }
+  return {};
+}
+
+/// Domains by distance, the own first; a round that is not whole visits some of the others, the next ones each time.
+stolen_task steal_outwards(thread_state& t, const search_round& how) {
+  arena& a = *t.in;
+  const auto steal_in = [&](domain_index d) {
+    const arena_domain& there = a.domain(d);
+    return steal_among(t, there.first_slot, there.last_slot, how, [](slot_id) { return true; });
+  };
+  const std::span<const domain_index> by_distance = a.settings().machine.nearest_first(t.domain);
+  if (const stolen_task found = steal_in(by_distance.front())) {
+    return found;
+  }
+  const auto others = by_distance.subspan(1);
+  const auto count = static_cast<unsigned>(others.size());
+  const unsigned share = std::max(1U, victims_a_round * (count + 1) / a.slot_count());
+  const bool is_whole = how.end == round_end::whole || share >= count;
+  const unsigned first = is_whole ? 0 : how.number % count * share;
+  for (unsigned i = 0; i < (is_whole ? count : share); ++i) {
+    if (const stolen_task found = steal_in(others[(first + i) % count])) {
+      return found;
     }
   }
   return {};
@@ -352,13 +381,7 @@ stolen_task steal(thread_state& t, const search_round& how) {
   if (a.steal() == steal_policy::domain) {
     return steal_among(t, 0, a.slot_count(), how, [&](slot_id s) { return a.may_steal_from(a.slot(s), t.domain); });
   }
-  for (const domain_index d : settings.machine.nearest_first(t.domain)) {
-    const arena_domain& there = a.domain(d);
-    if (const stolen_task found = steal_among(t, there.first_slot, there.last_slot, how, any)) {
-      return found;
-    }
-  }
-  return {};
+  return steal_outwards(t, how);
 }
 
 /// The same, timed now and then: what it costs decides when the next one is due.

@@ -48,8 +48,9 @@ enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 using may_take_work = bool(const thread_state& t) noexcept;
 
 /// Whether a round goes on to the next victim once there is news: mail has come, or what the thread waits for is over.
-/// On its way past many victims in other domains it would else find out microseconds late. A last round is whole:
-/// behind it the thread leaves.
+/// On its way past many victims in other domains it would else find out microseconds late. Nor does it visit more than
+/// some victims, others each time: its cost does not grow with the machine, nor what it costs those whose deques it
+/// looks at. A last round is whole: behind it the thread leaves.
 enum class round_end : std::uint8_t { whole, at_news };
 
 /// How far one round of a search goes.
@@ -61,6 +62,7 @@ struct search_round {
   insistence on_forks = insistence::asks;
   round_end end = round_end::whole;
   const wait_context* wait = nullptr;  ///< what the thread waits for; null: nothing that a round could see
+  unsigned number = 0;                 ///< of the search's rounds, from 0 on: whom a round that is not whole visits
 };
 
 /// A critical task that the thread, and its waiter, may take.

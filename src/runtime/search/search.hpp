@@ -42,7 +42,7 @@ template <waiter Waiter>
     return urgent;
   }
   return find_task(t, {scope, &Waiter::may_take, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none,
-                       pace.left(), pace.on_forks(), pace.end(), waiter.wait()});
+                       pace.left(), pace.on_forks(), pace.end(), waiter.wait(), pace.rounds()});
 }
 
 /// [A12] The last question. Of a shared queue's task it was asked under the lock; a stack that may go on is anybody's.

@@ -1,5 +1,5 @@
-// A thief's round past its victims: it ends as soon as mail has come or the wait is over, unless it is a last round. A
-// worker of another domain has a task in its deque; the round is asked for by hand.
+// A thief's round past its victims: it ends as soon as mail has come or the wait is over, and visits some of many,
+// unless it is a last round. A worker of another domain has tasks in its deque; the round is asked for by hand.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -36,11 +36,16 @@ bool finds(const search_round& how) {
   return found && put_back(t, *found.what);
 }
 
-/// f() by a thread that counts as searching, in an arena whose worker, of the other domain, has a task in its deque;
-/// with mail for this thread, if that is asked for.
-void beside_a_victim(bool with_mail, const std::function<void()>& f) {
+struct scene {
+  int slots = 2;
+  int tasks = 1;           ///< in the victim's deque
+  bool with_mail = false;  ///< for the thread that looks
+};
+
+/// f() by a thread that counts as searching, in an arena whose worker, of another domain, has tasks in its deque.
+void beside_a_victim(const scene& s, const std::function<void()>& f) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
-  tbb::task_arena arena(2, 1);
+  tbb::task_arena arena(s.slots, 1);
   arena.execute([&] {
     const homing::domain_index here = homing::current_domain();
     sync::atomic<bool> begun{false};
@@ -54,8 +59,10 @@ void beside_a_victim(bool with_mail, const std::function<void()>& f) {
       begun.store(true);
       await("a searcher", [&] { return searching.load(); });
       homing::task_group group;
-      group.run([&] { run.fetch_add(1); });
-      if (with_mail) {
+      for (int i = 0; i < s.tasks; ++i) {
+        group.run([&] { run.fetch_add(1); });
+      }
+      if (s.with_mail) {
         group.run(homing::on(here), [&] { run.fetch_add(1); });
       }
       ready.store(true);
@@ -72,19 +79,19 @@ void beside_a_victim(bool with_mail, const std::function<void()>& f) {
     t.in->search().stop_searching(t, {});
     over.store(true);
     await("the victim's end", [&] { return ended.load(); });
-    EXPECT_EQ(run.load(), with_mail ? 2 : 1);
+    EXPECT_EQ(run.load(), s.tasks + (s.with_mail ? 1 : 0));
   });
 }
 
 TEST(search_news, a_round_ends_when_the_wait_is_over) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
-    beside_a_victim(false, [] {
+    beside_a_victim({}, [] {
       wait_context wait(1);
       wait.release();
       EXPECT_FALSE(finds(round_of(takes_all, round_end::at_news, &wait)));
       EXPECT_TRUE(finds(round_of(takes_all, round_end::whole, &wait))) << "a last round";
     });
-    beside_a_victim(false, [] {
+    beside_a_victim({}, [] {
       wait_context wait(1);
       EXPECT_TRUE(finds(round_of(takes_all, round_end::at_news, &wait))) << "the wait goes on";
       wait.release();
@@ -94,12 +101,40 @@ TEST(search_news, a_round_ends_when_the_wait_is_over) {
 
 TEST(search_news, a_round_ends_when_mail_has_come) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
-    beside_a_victim(true, [] {
+    beside_a_victim({.with_mail = true}, [] {
       refusals = 0;
       EXPECT_FALSE(finds(round_of(takes_no_mail, round_end::at_news)));
       EXPECT_EQ(refusals, 1) << "the mail was seen, and no victim asked";
       refusals = 0;
       EXPECT_TRUE(finds(round_of(takes_no_mail, round_end::whole))) << "a last round";
+    });
+  });
+}
+
+TEST(search_news, a_round_visits_some_of_many_domains_and_the_next_ones_the_others) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:8 core:8 pu:1"}}, [] {
+    beside_a_victim({.slots = 64, .tasks = 14}, [] {
+      search_round how = round_of(takes_all, round_end::at_news);
+      int found = 0;
+      for (how.number = 0; how.number < 7; ++how.number) {
+        found += finds(how) ? 1 : 0;
+      }
+      EXPECT_EQ(found, 2) << "16 victims a round are two of the seven other domains";
+      how.end = round_end::whole;
+      for (how.number = 0; how.number < 7; ++how.number) {
+        EXPECT_TRUE(finds(how)) << "a last round, number " << how.number;
+      }
+    });
+  });
+}
+
+TEST(search_news, a_round_visits_all_victims_of_a_small_machine) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:8 core:2 pu:1"}}, [] {
+    beside_a_victim({.slots = 16, .tasks = 8}, [] {
+      search_round how = round_of(takes_all, round_end::at_news);
+      for (how.number = 0; how.number < 7; ++how.number) {
+        EXPECT_TRUE(finds(how)) << how.number;
+      }
     });
   });
 }
