@@ -55,6 +55,13 @@ def verdicts(rounds: list[dict], seed: int) -> list[dict]:
     return found
 
 
+def verdict(c: dict) -> str:
+    """Whether a comparison meets its bar; "open" where its median does not and its interval might."""
+    if c["ratio"] <= c["bar"]:
+        return "met"
+    return "MISSED" if c["low"] > c["bar"] else "open"
+
+
 def campaign(binaries: list[Path], stock: Library, ours: Library, size: str | None, threads: int, pairs: int, reps: int,
              seed: int, progress, limit_s: float | None = None) -> list[dict]:
     """For each program: the median of each case in ms, and the comparisons. `size` none: those of SIZES. With a limit, no
@@ -91,6 +98,7 @@ def lines(results: list[dict]) -> list[str]:
         text.append(f"{of['program']}, size {of['size']}, {of['threads']} threads, {len(of['rounds'])} rounds")
         text += [f"  {case:28} {ms:11.3f} ms" for case, ms in sorted(of["median_ms"].items(), key=lambda item: item[1])]
         for c in of["compared"]:
-            met = "met" if c["ratio"] <= c["bar"] else "MISSED"
-            text.append(f"  {c['case']} over {c['over']}: {c['ratio']:.3f} ({c['low']:.3f} to {c['high']:.3f}), at most {c['bar']}: {met}")
+            text.append(f"  {c['case']} over {c['over']}: {c['ratio']:.3f} ({c['low']:.3f} to {c['high']:.3f}), at most {c['bar']}: {verdict(c)}")
+    told = [verdict(c) for of in results for c in of["compared"]]
+    text.append(f"{told.count('met')} bars met, {told.count('MISSED')} missed, {told.count('open')} open: more rounds tell")
     return text

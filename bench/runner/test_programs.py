@@ -63,6 +63,14 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "tbb on .*: exit status 1: no such luck"):
             self.campaign({"serial": 1, "tbb": None, "homing": 1})
 
+    def test_a_bar_is_missed_if_the_whole_interval_is_above_it(self):
+        def said(ratio: float, low: float, high: float) -> str:
+            return programs.verdict({"ratio": ratio, "low": low, "high": high, "bar": 1.03})
+
+        self.assertEqual(said(1.0, 0.9, 1.2), "met")
+        self.assertEqual(said(1.05, 1.01, 1.2), "open")
+        self.assertEqual(said(1.05, 1.04, 1.2), "MISSED")
+
     def test_results_are_json_and_lines(self):
         found = self.campaign({"tbb": 1, "homing": 1})
         self.assertTrue(json.dumps(found))
