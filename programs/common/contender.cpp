@@ -73,7 +73,7 @@ class pauses {
   int left_ = 1;
 };
 
-// The constructor has asked whether it can be done.
+// The command line was asked whether it can be done.
 void keep_to_node(int node) { static_cast<void>(apply(surroundings{.cpu_node = node})); }
 
 // The n-th of so many threads dealt over the chosen nodes.
@@ -84,24 +84,21 @@ std::optional<int> node_of(const contention& what, int n) {
 
 }  // namespace
 
-std::optional<contention> contention::parse(std::string_view text) {
+std::optional<contention> contention::parse(std::string_view text, std::string& expected) {
   if (text == "none") return contention{};
   contention found;
   const std::size_t first = text.find(':');
   const std::size_t second = text.find(':', first == text.npos ? first : first + 1);
+  expected = "none or WHERE:WHAT:THREADS[@NODE,...]";
   if (second == text.npos) return std::nullopt;
   const std::string_view where = text.substr(0, first);
   const std::string_view what = text.substr(first + 1, second - first - 1);
-  if (where == "arena" || where == "openmp" || where == "process") {
-    found.where = where == "arena" ? place::arena : where == "openmp" ? place::openmp : place::process;
-  } else {
-    return std::nullopt;
-  }
-  if (what == "compute" || what == "stream" || what == "bursts") {
-    found.what = what == "compute" ? work::compute : what == "stream" ? work::stream : work::bursts;
-  } else {
-    return std::nullopt;
-  }
+  expected = "arena, openmp or process before the first \":\"";
+  if (where != "arena" && where != "openmp" && where != "process") return std::nullopt;
+  found.where = where == "arena" ? place::arena : where == "openmp" ? place::openmp : place::process;
+  expected = "compute, stream or bursts after the first \":\"";
+  if (what != "compute" && what != "stream" && what != "bursts") return std::nullopt;
+  found.what = what == "compute" ? work::compute : what == "stream" ? work::stream : work::bursts;
   const auto number = [&text](std::size_t& at, int most) -> std::optional<int> {
     int value = 0;
     const auto read = std::from_chars(text.data() + at, text.data() + text.size(), value);
@@ -110,6 +107,7 @@ std::optional<contention> contention::parse(std::string_view text) {
     return value;
   };
   std::size_t at = second + 1;
+  expected = "all or a number in 0.." + std::to_string(threads_max) + " after the second \":\"";
   if (text.substr(at).starts_with("all")) {
     found.threads = all_threads;
     at += 3;
@@ -118,6 +116,7 @@ std::optional<contention> contention::parse(std::string_view text) {
   } else {
     return std::nullopt;
   }
+  expected = "nothing behind the threads but @NODE,..., Linux's numbers of nodes";
   for (char before = '@'; at < text.size(); before = ',') {
     if (text[at] != before) return std::nullopt;
     const auto node = number(++at, threads_max);
@@ -130,10 +129,6 @@ std::optional<contention> contention::parse(std::string_view text) {
 contender::contender(const contention& what, int program_threads, std::uint64_t seed) {
   const int threads = what.threads == contention::all_threads ? program_threads : what.threads;
   if (what.where == contention::place::none || threads == 0) return;
-  for (const int node : what.domains) {
-    if (const std::string refused = no_cpus_of(node); !refused.empty())
-      throw std::invalid_argument("the contender: " + refused);
-  }
   void* const pages = ::mmap(nullptr, sizeof(shared_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "the contender's counters: mmap");
   state_ = new (pages) shared_state;

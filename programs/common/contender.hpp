@@ -24,8 +24,8 @@ struct contention {
   std::vector<int> domains;  ///< Linux's numbers of nodes; empty: all
   static constexpr int all_threads = -1;
 
-  /// Reads WHERE:WHAT:THREADS[@NODE,...], or none. Returns nothing if it is something else.
-  [[nodiscard]] static std::optional<contention> parse(std::string_view text);
+  /// Reads WHERE:WHAT:THREADS[@NODE,...], or none. Returns nothing if it is something else, and what was expected.
+  [[nodiscard]] static std::optional<contention> parse(std::string_view text, std::string& expected);
 };
 
 /// Contends from its construction on, when its first piece of work is done, until its destruction.
@@ -33,8 +33,8 @@ struct contention {
 /// compute: multiplications and additions on 4 KiB a thread. stream: reads and writes 1 MiB a thread, over and over.
 /// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
 /// sleep: on a virtual clock that is the host's time.
-/// Threads: its own. Ownership: of threads and of the process. Errors: std::system_error; std::invalid_argument if a
-/// chosen node has no CPUs. Make it while the process has one thread if it is to be another process.
+/// Chosen nodes have CPUs that the process may use. Threads: its own. Ownership: of threads and of the process. Errors:
+/// std::system_error. Make it while the process has one thread if it is to be another process.
 class contender {
  public:
   contender(const contention& what, int program_threads, std::uint64_t seed);

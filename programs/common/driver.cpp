@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "../../bench/common/command_line.hpp"
 #include "cpu_check.hpp"
 #include "options.hpp"
 #include "places.hpp"
@@ -120,7 +122,7 @@ void print(const description& program, const options& o, const line& l, const ou
                 l.most, l.rate, share(l.home).c_str(), result.moved.bytes == 0 ? "-" : moved, verdict(o.what, result),
                 l.pages.c_str(), result.note.empty() ? "" : "; ", result.note.c_str());
   }
-  std::fflush(stdout);
+  bench::flush_output();
 }
 
 // Libraries look at masks and policies when they are loaded: so these are set first, and the program starts again.
@@ -132,7 +134,7 @@ void with_surroundings(char** argv, const surroundings& s) {
     ::execv("/proc/self/exe", argv);
     refused = std::string("starting again: ") + std::strerror(errno);
   }
-  throw std::runtime_error("--placement and --cpus: " + refused);
+  throw std::runtime_error(refused);
 }
 
 int run_one(char** argv, const description& program, const variant& v, options& o) {
@@ -148,8 +150,18 @@ int run_one(char** argv, const description& program, const variant& v, options& 
   return 3;
 }
 
+int status_of(int wait_status, const std::string& who) {
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  const int signal = WTERMSIG(wait_status);
+  if (signal != SIGPIPE) {  // whoever reads has gone, and knows it
+    std::fprintf(stderr, "%s: killed by signal %d (%s)%s\n", who.c_str(), signal, ::strsignal(signal),
+                 signal == SIGKILL ? "; if memory ran out, a smaller --size would do" : "");
+  }
+  return 1;
+}
+
 // The same command line with one variant, in a process of its own: no variant inherits threads, pages or policies.
-int run_child(int argc, char** argv, const variant& v) {
+int run_child(int argc, char** argv, const std::string& program, const variant& v) {
   std::vector<std::string> words(argv, argv + argc);
   words.insert(words.end(), {"--variant", std::string(v.name)});
   std::vector<char*> arguments;
@@ -159,11 +171,15 @@ int run_child(int argc, char** argv, const variant& v) {
   if (child == 0) {
     ::setenv(part_of_a_list, "1", 1);
     ::execv("/proc/self/exe", arguments.data());
-    ::_exit(127);
+    std::fprintf(stderr, "%s: %s: can't be started: %s\n", program.c_str(), std::string(v.name).c_str(),
+                 std::strerror(errno));
+    ::_exit(1);
   }
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) < 0) return 1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  if (child > 0 && ::waitpid(child, &status, 0) == child) {
+    return status_of(status, program + ": " + std::string(v.name));
+  }
+  throw std::runtime_error(std::string(v.name) + ": no process for it: " + std::strerror(errno));
 }
 
 }  // namespace
@@ -186,7 +202,9 @@ homing::page_census census_of(std::span<const homing::memory_range> data) {
   return sum;
 }
 
-int run_program(int argc, char** argv, const description& program, std::span<const variant> variants) {
+namespace {
+
+int run_variants(int argc, char** argv, const description& program, std::span<const variant> variants) {
   require_cpu();
   read_machine_in_all_places();
   options o = parse(argc, argv, program, variants);
@@ -199,12 +217,12 @@ int run_program(int argc, char** argv, const description& program, std::span<con
   if (std::getenv(part_of_a_list) == nullptr &&
       !(o.wanted.size() == 1 && o.wanted[0]->name == "openmp-affinity" && std::getenv("OMP_PLACES") == nullptr)) {
     print_heading(o, program);
-    std::fflush(stdout);
+    bench::flush_output();
   }
   try {
     if (o.wanted.size() == 1) return run_one(argv, program, *o.wanted[0], o);
     int worst = 0;
-    for (const variant* v : o.wanted) worst = std::max(worst, run_child(argc, argv, *v));
+    for (const variant* v : o.wanted) worst = std::max(worst, run_child(argc, argv, std::string(program.name), *v));
     return worst;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: no memory for size %s; a smaller --size would do\n", std::string(program.name).c_str(),
@@ -214,6 +232,13 @@ int run_program(int argc, char** argv, const description& program, std::span<con
     std::fprintf(stderr, "%s: %s\n", std::string(program.name).c_str(), e.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const description& program, std::span<const variant> variants) {
+  const int status = run_variants(argc, argv, program, variants);
+  return bench::status_of_output(std::string(program.name).c_str(), status);
 }
 
 int run_program(int argc, char** argv, const description& program, std::initializer_list<variant_list> variants) {

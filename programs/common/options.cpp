@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../../bench/common/command_line.hpp"
+#include "surroundings.hpp"
 
 namespace programs {
 namespace {
@@ -70,12 +73,25 @@ std::vector<const variant*> named(bench::command_line& line, std::span<const var
   return result;
 }
 
+std::string out_of(const char* what, const std::vector<int>& nodes) {
+  std::string text = what;
+  for (const int n : nodes) text += (n == nodes.front() ? ": " : ", ") + std::to_string(n);
+  return nodes.empty() ? text + ", and there is none" : text;
+}
+
 // The N of node:N.
 int node_number(bench::command_line& line, std::string_view text, const char* others) {
   constexpr int nodes_max = 1024;
   const auto given = text.starts_with("node:") ? line.number<int>(text.substr(5)) : std::nullopt;
   if (!given || *given < 0 || *given >= nodes_max) line.refuse(text, std::string(others) + " or node:N");
   return *given;
+}
+
+void expect_cpus(const bench::command_line& line, std::string_view text, int node) {
+  const std::vector<int> nodes = nodes_with_cpus();
+  if (std::ranges::find(nodes, node) == nodes.end()) {
+    line.refuse(text, out_of("a node of whose CPUs this process may use some", nodes));
+  }
 }
 
 // The options about what the program finds around it; false if it is none of them.
@@ -87,14 +103,21 @@ bool read_surroundings(bench::command_line& line, std::string_view option, reque
                                                : page_policy::one_node;
     if (what.around.pages == page_policy::one_node) {
       what.around.memory_node = node_number(line, text, "first-touch, interleave");
+      const std::vector<int> nodes = nodes_with_memory();
+      if (std::ranges::find(nodes, what.around.memory_node) == nodes.end()) {
+        line.refuse(text, out_of("a node that has memory here", nodes));
+      }
     }
   } else if (option == "--cpus") {
     const std::string_view text = line.value();
     what.around.cpu_node = text == "all" ? std::nullopt : std::optional(node_number(line, text, "all"));
+    if (what.around.cpu_node) expect_cpus(line, text, *what.around.cpu_node);
   } else if (option == "--contender") {
     const std::string_view text = line.value();
-    const auto given = contention::parse(text);
-    if (!given) line.refuse(text, "none or WHERE:WHAT:THREADS[@NODE,...]");
+    std::string expected;
+    const auto given = contention::parse(text, expected);
+    if (!given) line.refuse(text, expected);
+    for (const int node : given->domains) expect_cpus(line, text, node);
     what.against = *given;
   } else if (option == "--label") {
     const std::string_view text = line.value();
@@ -120,10 +143,10 @@ options parse(int argc, char** argv, const description& program, std::span<const
   while (const auto option = line.next()) {
     if (*option == "--help") {
       print_help(program, variants);
-      std::exit(0);
+      line.end();
     } else if (*option == "--list") {
       for (const variant& v : variants) std::puts(text(v.name).c_str());
-      std::exit(0);
+      line.end();
     } else if (*option == "--variant") {
       result.wanted = named(line, variants);
     } else if (*option == "--size") {
@@ -136,16 +159,19 @@ options parse(int argc, char** argv, const description& program, std::span<const
     } else if (*option == "--repeat") {
       what.repetitions = line.count(count_max);
     } else if (*option == "--warm-up") {
-      what.warm_ups = line.count(count_max);
+      what.warm_ups = line.count(count_max, 0);
     } else if (*option == "--seed") {
       const std::string_view seed = line.value();
       const auto given = line.number<std::uint64_t>(seed);
-      if (!given) line.refuse(seed, "a number from 0 on");
+      if (!given) line.refuse(seed, "a number in 0.." + std::to_string(std::numeric_limits<std::uint64_t>::max()));
       what.seed = *given;
     } else if (*option == "--check") {
       what.check = true;
     } else if (*option == "--json" || *option == "--csv") {
-      result.form = *option == "--json" ? output::json : output::csv;
+      const output form = *option == "--json" ? output::json : output::csv;
+      if (result.form != output::table && result.form != form)
+        line.refuse(std::string("--json and --csv"), "one of them");
+      result.form = form;
     } else if (!read_surroundings(line, *option, what)) {
       line.refuse_option();
     }

@@ -71,21 +71,27 @@ std::string keep_to(int node) {
 
 std::string apply(const surroundings& s) {
   if (s.cpu_node) {
-    if (std::string refused = keep_to(*s.cpu_node); !refused.empty()) return refused;
+    if (const std::string refused = keep_to(*s.cpu_node); !refused.empty()) return "--cpus: " + refused;
   }
   if (s.pages == page_policy::first_touch) return {};
-  const auto with_memory = listed("/sys/devices/system/node/has_memory");
-  if (!with_memory || with_memory->empty()) return "the kernel shows no nodes with memory";
-  if (s.pages == page_policy::interleave) return set_policy(MPOL_INTERLEAVE, *with_memory);
-  for (const int n : *with_memory) {
-    if (n == s.memory_node) return set_policy(MPOL_BIND, {n});
-  }
-  return "node " + std::to_string(s.memory_node) + " has no memory here";
+  const std::vector<int> with_memory = nodes_with_memory();
+  const std::string refused = with_memory.empty()                  ? "the kernel shows no nodes with memory"
+                              : s.pages == page_policy::interleave ? set_policy(MPOL_INTERLEAVE, with_memory)
+                                                                   : set_policy(MPOL_BIND, {s.memory_node});
+  return refused.empty() ? "" : "--placement: " + refused;
 }
 
-std::string no_cpus_of(int node) {
-  cpu_set_t unused;
-  return cpus_of(node, unused);
+std::vector<int> nodes_with_memory() {
+  return listed("/sys/devices/system/node/has_memory").value_or(std::vector<int>());
+}
+
+std::vector<int> nodes_with_cpus() {
+  std::vector<int> nodes = listed("/sys/devices/system/node/has_cpu").value_or(std::vector<int>());
+  std::erase_if(nodes, [](int node) {
+    cpu_set_t unused;
+    return !cpus_of(node, unused).empty();
+  });
+  return nodes;
 }
 
 }  // namespace programs

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace programs {
 
@@ -17,10 +18,12 @@ struct surroundings {
 };
 
 /// Sets them for the calling thread and all that it starts. Call it before any library looks at the machine.
-/// Returns what was refused, empty if all is set. Threads: while the process has one.
+/// Returns the option and what was refused, empty if all is set. Threads: while the process has one.
 [[nodiscard]] std::string apply(const surroundings& s);
 
-/// Why a thread can't be kept to that node, empty if it can.
-[[nodiscard]] std::string no_cpus_of(int node);
+/// Linux's numbers of the nodes that have memory, and of those to which this thread may be kept; empty if the kernel
+/// shows no nodes.
+[[nodiscard]] std::vector<int> nodes_with_memory();
+[[nodiscard]] std::vector<int> nodes_with_cpus();
 
 }  // namespace programs

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import signal
 import subprocess
 
 
@@ -25,7 +26,8 @@ def check_refusals(program: str) -> list[str]:
     listed = run(program, "--list")
     variants = listed.stdout.split()
     check(listed.returncode == 0 and {"serial", "tbb", "openmp", "homing"} <= set(variants), "--list names variants", listed)
-    for wrong in (("--variant", "tbb,nobody"), ("--size", "huge"), ("--threads", "0"), ("--repeat", "many"), ("--seed",), ("--help-me",)):
+    for wrong in (("--variant", "tbb,nobody"), ("--size", "huge"), ("--threads", "0"), ("--repeat", "many"), ("--warm-up", "-1"), ("--seed",),
+                  ("--seed", "99999999999999999999"), ("--help-me",), ("--json", "--csv")):
         result = run(program, *wrong)
         right = result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) == 1 and wrong[-1].split(",")[-1] in result.stderr
         check(right, f"{' '.join(wrong)} is refused in a line that names it", result)
@@ -51,6 +53,33 @@ def check_figures(program: str, variants: list[str]) -> None:
     check(right, "CSV has one heading", result)
 
 
+def children_of(parent: int) -> list[int]:
+    try:
+        with open(f"/proc/{parent}/task/{parent}/children") as listing:
+            return [int(word) for word in listing.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def check_endings(program: str) -> None:
+    """Output that is lost, and variants that are killed, are told of."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING_", "HWLOC_"))}
+    for options in (["--list"], ["--help"], ["--variant", "serial"], ["--variant", "serial", "--json"], ["--variant", "serial,tbb", "--csv"]):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([program, *options], env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+        result.stdout = ""
+        check(result.returncode == 1 and "can't write to stdout: No space left on device" in result.stderr, f"{' '.join(options)}: a full disk", result)
+    largest = run(program, "--size", "nobody").stderr.split("sizes: ")[1].split(";")[0].split(", ")[-1]
+    parent = subprocess.Popen([program, "--variant", "serial,tbb", "--size", largest, "--repeat", "10000"], env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    while parent.poll() is None:
+        for child in children_of(parent.pid):
+            os.kill(child, signal.SIGKILL)
+    result = subprocess.CompletedProcess([], parent.returncode, *parent.communicate())
+    right = result.returncode == 1 and all(f"{variant}: killed by signal 9 (Killed)" in result.stderr for variant in ("serial", "tbb"))
+    check(right, "killed variants are told of", result)
+
+
 def check_places(program: str) -> None:
     """On the real machine, whose CPUs an OpenMP runtime with places takes from the main thread before it begins."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING_", "HWLOC_", "OMP_"))}
@@ -63,13 +92,18 @@ def check_places(program: str) -> None:
 
 
 def check_surroundings(program: str) -> None:
-    for wrong in (("--contender", "arena:nap:2"), ("--contender", "arena:compute"), ("--contender", "arena:compute:2@"), ("--contender", "arena:compute:-1"),
+    for contender, expected in (("cave:compute:2", "arena, openmp or process"), ("arena:nap:2", "compute, stream or bursts"), ("arena:compute:x", "a number in 0..1024"),
+                                ("arena:compute:2@x", "numbers of nodes"), ("arena", "WHERE:WHAT:THREADS")):
+        result = run(program, "--contender", contender)
+        check(result.returncode == 2 and expected in result.stderr, f"--contender {contender}: what is wrong with it", result)
+    for wrong in (("--contender", "arena:compute"), ("--contender", "arena:compute:2@"), ("--contender", "arena:compute:-1"),
                   ("--placement", "node:x"), ("--cpus", "some"), ("--label", "x" * 64)):
         result = run(program, *wrong)
         check(result.returncode == 2 and result.stdout == "" and wrong[1] in result.stderr, f"{' '.join(wrong)} is refused", result)
     for absent in (("--contender", "process:compute:1@900"), ("--placement", "node:900"), ("--cpus", "node:900")):
         result = run(program, "--variant", "tbb", *absent)
-        check(result.returncode == 1 and "node 900" in result.stderr, f"{' '.join(absent)}: no such node here", result)
+        right = result.returncode == 2 and result.stdout == "" and " ".join(absent) in result.stderr and "0; see --help" in result.stderr
+        check(right and len(result.stderr.splitlines()) == 1, f"{' '.join(absent)}: no such node here, but others", result)
     for contender in ("none", "arena:compute:0", "arena:compute:all", "arena:bursts:2", "openmp:stream:2", "process:bursts:2@0"):
         result = run(program, "--variant", "tbb", "--contender", contender, "--json", "--check", "--repeat", "1", "--threads", "2",
                      "--placement", "interleave", "--cpus", "node:0", "--label", "a name")
@@ -83,6 +117,7 @@ def main() -> None:
     parser.add_argument("program")
     program = parser.parse_args().program
     check_figures(program, check_refusals(program))
+    check_endings(program)
     check_places(program)
     check_surroundings(program)
 
