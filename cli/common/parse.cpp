@@ -70,12 +70,13 @@ option_page option_of(const CLI::Option& option) {
 }
 
 // An empty value would count as none, and the program would run as if nothing had been asked for. Empty: none has one.
-std::string option_with_empty_value(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const auto& values = option->results();
-    if (option->count() > 0 && std::any_of(values.begin(), values.end(), [](const auto& v) { return v.empty(); })) {
-      return option->get_name(false, false);
-    }
+// Of the words, since a flag with an empty value (--report=) reads as one without.
+std::string option_with_empty_value(const arguments& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!word.starts_with("--")) continue;
+    if (word.find('=') == word.size() - 1) return word.substr(0, word.size() - 1);
+    if (i + 1 < words.size() && words[i + 1].empty()) return word;
   }
   return "";
 }
@@ -92,15 +93,15 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
     page_wanted = nullptr;
     return false;
   }
+  if (const std::string option = option_with_empty_value(args); !option.empty()) {
+    complain(option + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " +
+             option + " out (see " + app.get_name() + " --help)");
+    result = usage;
+    return false;
+  }
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(args));
-    if (const std::string option = option_with_empty_value(app); !option.empty()) {
-      complain(option + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " +
-               option + " out (see " + app.get_name() + " --help)");
-      result = usage;
-      return false;
-    }
     return true;
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
@@ -125,6 +126,11 @@ void shape_help(CLI::App& app, const std::string& usage, const std::string& exam
   app.footer("Examples:\n" + examples + "\n\nExit codes:\n" + exit_codes);
 }
 
-void complain(const std::string& text) { std::fprintf(stderr, "homing: %s\n", text.c_str()); }
+void complain(const std::string& text) {
+  std::string shown = text;  // what a terminal would obey is not sent to it
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7F; }, '?');
+  std::fprintf(stderr, "homing: %s\n", shown.c_str());
+}
 
 }  // namespace homing::cli

@@ -32,7 +32,7 @@ int external_command(const std::string& name, const arguments& args) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
   if (!plain || name.empty()) {
-    complain("no such subcommand (see homing --help)");
+    complain("no such subcommand: \"" + name + "\" (see homing --help)");
     return exit_usage;
   }
   const std::string program = "homing-" + name;

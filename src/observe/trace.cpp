@@ -206,13 +206,19 @@ void write_trace(const char* path, const std::vector<traced_domain>& domains) no
     platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::create);
     // The trace of another process, but not a folder or device that is meant for something else.
     struct stat there {};
-    if (out.error_number == EEXIST && ::stat(name.c_str(), &there) == 0 && S_ISREG(there.st_mode)) {
+    const bool exists = out.error_number == EEXIST && ::stat(name.c_str(), &there) == 0;
+    const bool is_file = exists && S_ISREG(there.st_mode);
+    if (is_file) {
       name += '.' + std::to_string(::getpid());
       out = platform::open_output(name.c_str(), platform::output_mode::create);
     }
-    const char* problem = out.problem;
+    const char* problem = exists && !is_file ? "it is not a file" : out.problem;
     if (problem == nullptr && !platform::write_whole(out.file, text)) problem = std::strerror(errno);
     if (out.file >= 0) ::close(out.file);
+    if (problem == nullptr && is_file) {
+      platform::warn("HOMING_TRACE=%s exists, perhaps of another process; the trace is in %s",
+                     platform::printable(path).c_str(), platform::printable(name).c_str());
+    }
     if (problem != nullptr) {
       platform::warn("HOMING_TRACE=%s cannot be written: %s", platform::printable(name).c_str(), problem);
     }

@@ -25,6 +25,15 @@ def help_and_version(_):
     check(seen.code == 2 and seen.out == "" and "Usage:" in seen.err, "no subcommand", seen)
     seen = homing("--nothing")
     check(seen.code == 2 and "--nothing" in seen.err, "an unknown option", seen)
+    for word in ("a/b", "..", "\x1b[31mred"):
+        seen = homing(word)
+        named = f'"{word}"'.replace("\x1b", "?")
+        check(seen.code == 2 and named in seen.err and "\x1b" not in seen.err, f"no subcommand {word!r}", seen)
+    for words in (["run", "--report=", "--", "true"], ["where", "1", "--watch="], ["topology", "--domain", ""]):
+        seen = homing(*words)
+        check(seen.code in (2, 125) and "its value is empty" in seen.err and seen.out == "", "empty: " + " ".join(words), seen)
+    seen = homing("topology", "--topology", "nonsense")
+    check(seen.code == 1 and "--topology nonsense: " in seen.err and "node:4" in seen.err, "no made-up machine", seen)
 
 
 def external(folder):
