@@ -253,6 +253,22 @@ void find_watched(const question& q, page_locations& result) {
   }
 }
 
+// Pages of shared memory that another process, a system call or another mapping has made: they are in memory, and no
+// page table of this process has them, so that neither the query nor numa_maps knows them.
+void find_unmapped(const question& q, page_locations& result) {
+  for (const mapping& m : q.mappings) {
+    if (!m.shared || !m.writable) continue;  // of others' files mincore tells nothing
+    const address_range mine = q.overlap(m);
+    const std::size_t first = q.page_of(mine.first), last = q.page_of(mine.last);
+    if (std::count(&result.node[first], &result.node[0] + last, page_locations::untouched) == 0) continue;
+    const auto resident = q.calls.resident(mine);
+    for (std::size_t p = first; resident && p < last; ++p) {
+      if (result.node[p] == page_locations::untouched && (*resident)[p - first])
+        result.node[p] = page_locations::unknown;
+    }
+  }
+}
+
 }  // namespace
 
 page_locations locate(platform::page_calls& calls, address_range range, const std::vector<mapping>& mappings,
@@ -271,12 +287,14 @@ page_locations locate(platform::page_calls& calls, address_range range, const st
       q.mappings = calls.mappings(range);  // policies have split them meanwhile
       find_watched(q, result);
     }
+    find_unmapped(q, result);
     return result;
   }
   result.source = page_source::numa_maps;
   const std::lock_guard alone(one_reads);
   q.mappings = calls.mappings(range);  // policies have split them meanwhile
   ask_numa_maps(q, result);
+  find_unmapped(q, result);
   return result;
 }
 

@@ -103,15 +103,6 @@ bool is_idle(const topology::snapshot& machine, const placement_options& options
   return machine.memory_node_count() == 1 && !machine.is_virtual() && options.how == means::automatic;
 }
 
-placed_range carry_out(const request& r, const std::vector<platform::mapping>& mappings, const page_plan& plan,
-                       const char* function) {
-  check_homes(plan, r.targets.size(), function);
-  if (r.machine.is_virtual()) return write_down(r, plan);
-  memory::placer placer(calls(), r.machine, plan, mappings, r.targets, r.later, r.options);
-  auto [report, ok, held] = placer.run();
-  return placed_range_access::make(std::move(report), ok, held, false);
-}
-
 // The plan, with the pages really in use; a made-up machine has none.
 page_plan plan_for(const detail::run_source& runs, const memory_range& range, std::size_t element_bytes,
                    address_range pages, const topology::snapshot& machine,
@@ -126,18 +117,49 @@ std::vector<platform::mapping> mappings_for(const topology::snapshot& machine, a
   return calls().mappings(pages);
 }
 
+// `plan_of(mappings)` lays the homes over the pages that there are.
+template <class Planner>
+placed_range carry_out(const request& r, const char* function, const Planner& plan_of) {
+  auto mappings = mappings_for(r.machine, r.pages);
+  page_plan plan = plan_of(mappings);
+  check_homes(plan, r.targets.size(), function);
+  if (r.machine.is_virtual()) return write_down(r, plan);
+  auto done = memory::placer(calls(), r.machine, plan, mappings, r.targets, r.later, r.options).run(true);
+  if (done.is_outdated) {
+    mappings = mappings_for(r.machine, r.pages);
+    plan = plan_of(mappings);
+    done = memory::placer(calls(), r.machine, plan, mappings, r.targets, r.later, r.options).run(false);
+  }
+  return placed_range_access::make(std::move(done.report), done.ok, done.held, false);
+}
+
 // A whole range with one home.
 constexpr piece run_to_first(const void*, std::size_t position, std::size_t last) {
   return {position, last, domain_index{0}};
+}
+
+// By turns, unit by unit; by address, so that the same page gets the same node again.
+void deal(page_plan& plan, std::size_t targets) {
+  for (std::size_t p = 0; p < plan.size();) {
+    if (plan.home[p] < 0) {
+      ++p;
+      continue;
+    }
+    std::size_t end = p + 1;
+    while (end < plan.size() && !plan.begins_unit[end]) ++end;
+    const std::size_t turn = plan.address_of(p) / ((end - p) * plan.page_bytes) % targets;
+    for (; p < end; ++p) plan.home[p] = static_cast<int>(turn);
+  }
 }
 
 placed_range to_one(const memory_range& range, const home_target& target, const placement_options& options) {
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "localize");
   if (is_idle(machine, options)) return one_node_is_enough(range, pages);
-  const auto mappings = mappings_for(machine, pages);
-  const page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
-  return carry_out({machine, pages, {&target, 1}, later_policy::at_home, options}, mappings, plan, "localize");
+  return carry_out({machine, pages, {&target, 1}, later_policy::at_home, options}, "localize",
+                   [&](const auto& mappings) {
+                     return plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
+                   });
 }
 
 page_locations look(const topology::snapshot& machine, address_range pages,
@@ -160,10 +182,10 @@ placed_range enforce(const run_source& runs, memory_range range, std::size_t ele
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "enforce");
   if (is_idle(machine, options)) return one_node_is_enough(range, pages);
-  const auto mappings = mappings_for(machine, pages);
-  const page_plan plan = plan_for(runs, range, element_bytes, pages, machine, mappings);
   const std::vector<home_target> targets = targets_of_domains(machine);
-  return carry_out({machine, pages, targets, later_policy::at_home, options}, mappings, plan, "enforce");
+  return carry_out({machine, pages, targets, later_policy::at_home, options}, "enforce", [&](const auto& mappings) {
+    return plan_for(runs, range, element_bytes, pages, machine, mappings);
+  });
 }
 
 verification verify(const run_source& runs, memory_range range, std::size_t element_bytes) {
@@ -232,20 +254,12 @@ placed_range interleave(memory_range range, std::span<const node_index> nodes, c
   }
   // No node has both: then those that the domains' memory comes from.
   if (targets.empty()) targets.push_back({machine.memory_id(domain_index{0}), domain_index{0}});
-  const auto mappings = mappings_for(machine, pages);
-  page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
-  // By turns, unit by unit; by address, so that the same page gets the same node again.
-  for (std::size_t p = 0; p < plan.size();) {
-    if (plan.home[p] < 0) {
-      ++p;
-      continue;
-    }
-    std::size_t end = p + 1;
-    while (end < plan.size() && !plan.begins_unit[end]) ++end;
-    const std::size_t turn = plan.address_of(p) / ((end - p) * plan.page_bytes) % targets.size();
-    for (; p < end; ++p) plan.home[p] = static_cast<int>(turn);
-  }
-  return carry_out({machine, pages, targets, later_policy::interleaved, options}, mappings, plan, "interleave");
+  return carry_out({machine, pages, targets, later_policy::interleaved, options}, "interleave",
+                   [&](const auto& mappings) {
+                     page_plan plan = plan_for({nullptr, run_to_first}, range, 1, pages, machine, mappings);
+                     deal(plan, targets.size());
+                     return plan;
+                   });
 }
 
 placed_range::placed_range(placed_range&& other) noexcept

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "memory/page_copier.hpp"
 
@@ -65,14 +67,21 @@ placer::placer(platform::page_calls& calls, const topology::snapshot& machine, c
       has_policy_(plan.size()),
       trouble_(plan.size()) {}
 
-placer::result placer::run() {
+placer::result placer::run(bool may_be_outdated) {
+  may_be_outdated_ = may_be_outdated;
   look();
+  map_what_is_there();
   before_ = now_;
   note_traits();
-  if (!stopped()) act();
+  try {
+    if (!stopped()) act();
+    if (stopped() || is_outdated_) take_back();
+    count();
+  } catch (...) {
+    take_back();
+    throw;
+  }
   const bool ok = !stopped();
-  if (!ok) take_back();
-  count();
   address_range held{};
   if (ok) {
     const auto first = std::find(has_policy_.begin(), has_policy_.end(), true);
@@ -81,7 +90,7 @@ placer::result placer::run() {
       held = bytes_of(static_cast<page>(first - has_policy_.begin()), static_cast<page>(has_policy_.rend() - last));
     }
   }
-  return {report_, ok, held};
+  return {std::move(report_), ok, held, is_outdated_};
 }
 
 // What is known before anything is tried.
@@ -144,7 +153,7 @@ void placer::act() {
       return;
     case means::moving:
       populate_untouched();
-      if (!stopped() && move(stand_in::mbind) == outcome::refused) refuse_the_rest();
+      if (!stopped() && !is_outdated_ && move(stand_in::mbind) == outcome::refused) refuse_the_rest();
       return;
     case means::copying:
       copy();
@@ -157,7 +166,7 @@ void placer::act() {
   const bool may_move = before_.source == page_source::kernel || !mbind_is_refused_;
   if (may_move) {
     populate_untouched();
-    if (stopped() || move(stand_in::mbind) == outcome::done || stopped()) return;
+    if (stopped() || is_outdated_ || move(stand_in::mbind) == outcome::done || stopped()) return;
   }
   copy();
 }
@@ -165,7 +174,15 @@ void placer::act() {
 placer::outcome placer::by_policy() {
   const bool interleaved = later_ == later_policy::interleaved;
   const std::vector<page_run> runs = wanted_runs(interleaved ? split::never : split::by_node);
-  if (!interleaved && options_.how == means::automatic && runs.size() > mapping_count_max) return outcome::refused;
+  if (!interleaved && options_.how == means::automatic && runs.size() > mapping_count_max) {
+    // Nothing is set; but whether it could be must be known before pages are made that nothing can move.
+    if (before_.source != page_source::kernel) {
+      const int error = calls_.set_policy(bytes_of(0, 0), policy_mode::system_default, {}, existing_pages::leave);
+      mbind_is_refused_ = is_refusal(error);
+      if (mbind_is_refused_) refused_errno_ = error;
+    }
+    return outcome::refused;
+  }
   for (const page_run& run : runs) {
     const int error = set_policy_of(run);
     if (is_refusal(error) && !report_.by_policy) {
@@ -228,42 +245,87 @@ void placer::populate_untouched() {
     }
     p = std::max(end, p + 1);
   }
-  if (populated) look();
+  if (!populated) return;
+  look();
+  is_outdated_ =
+      may_be_outdated_ && has_other_units(memory::huge_units(calls_, plan_.range(), calls_.mappings(plan_.range())));
+}
+
+// Whether a huge page is there that the plan has in parts.
+bool placer::has_other_units(const std::vector<address_range>& units) const {
+  for (const address_range& unit : units) {
+    for (address at = std::max(unit.first + plan_.page_bytes, plan_.first);
+         at < std::min(unit.last, plan_.range().last); at += plan_.page_bytes) {
+      if (at > plan_.first && plan_.begins_unit[(at - plan_.first) / plan_.page_bytes]) return true;
+    }
+  }
+  return false;
+}
+
+// Shared memory that others have made is mapped here, so that the kernel tells where it is, and can move it.
+void placer::map_what_is_there() {
+  bool any = false;
+  for (const mapping& m : mappings_) {
+    if (!m.shared) continue;
+    const page first = (std::max(plan_.range().first, m.range.first) - plan_.first) / plan_.page_bytes;
+    const page last = (std::min(plan_.range().last, m.range.last) - plan_.first) / plan_.page_bytes;
+    for (page p = first; p < last;) {
+      page end = p;
+      while (end < last && now_.node[end] == page_locations::unknown) ++end;
+      // A refusal (before Linux 5.14) leaves them unknown, and so they are reported.
+      if (end > p) any = calls_.populate_read(bytes_of(p, end)) == 0 || any;
+      p = std::max(end, p + 1);
+    }
+  }
+  if (any) look();
 }
 
 std::vector<placer::page> placer::units_away() const {
   std::vector<page> units;
   for (page p = 0; p < plan_.size(); p = unit_end(p)) {
+    const page end = unit_end(p);
     bool away = false;
-    for (page q = p; q < unit_end(p); ++q) away = away || is_away(q) || (is_wanted(q) && is_uncertain(q));
+    for (page q = p; q < end && !away; ++q) away = is_away(q) || (is_wanted(q) && is_uncertain(q));
     if (away) units.push_back(p);
   }
   return units;
 }
 
 // One address a unit: the kernel moves a huge page by any of its pages, and finds the others busy with that.
-// A page that somebody holds for the moment ends a call (Linux 5.7 to 6.1 and later): of the run of units to the same
-// node that it is in, and of all behind them, nothing is told. Those of the run were tried, those behind it were not.
+// The kernel collects units of the same node, until one is of another node or is answered by itself, and moves such a
+// run at once. A run that fails ends the call, and of it and of all behind it nothing is told: with 0 if somebody holds
+// a page for the moment (Linux 5.7 and later), with an error if the node has no room or is not allowed. So whatever
+// was not told goes into another call; but for the run, or for all units of that node.
 int placer::call_move_pages(const std::vector<page>& units, std::vector<int>& status) {
-  int last_error = 0;
-  for (std::size_t first = 0; first < units.size();) {
+  std::vector<std::size_t> left(units.size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  while (!left.empty()) {
+    const std::size_t count = std::min(batch_units, left.size());
     std::vector<address> pages;
     std::vector<node_id> to;
-    for (std::size_t u = first; u < std::min(first + batch_units, units.size()); ++u) {
-      pages.push_back(plan_.address_of(units[u]));
-      to.push_back(target(units[u]).node);
+    for (std::size_t i = 0; i < count; ++i) {
+      pages.push_back(plan_.address_of(units[left[i]]));
+      to.push_back(target(units[left[i]]).node);
     }
-    const std::span<int> told = std::span(status).subspan(first, pages.size());
+    std::vector<int> told(count, not_told);
     const int error = calls_.move_pages(pages, to, told);
     if (is_refusal(error)) return error;
-    if (error != 0) last_error = error;
     report_.by_moving = true;
-    std::size_t next = static_cast<std::size_t>(std::find(told.begin(), told.end(), not_told) - told.begin());
-    if (error != 0) next = told.size();
-    for (const std::size_t held = next; next < told.size() && to[next] == to[held]; ++next) told[next] = -EAGAIN;
-    first += next;
+    const auto failed = static_cast<std::size_t>(std::find(told.begin(), told.end(), not_told) - told.begin());
+    for (std::size_t i = failed; error == 0 && i < count && told[i] == not_told && to[i] == to[failed]; ++i) {
+      told[i] = -EAGAIN;
+    }
+    for (std::size_t i = 0; i < count; ++i) status[left[i]] = told[i];
+    const auto ends_here = [&](std::size_t u) {
+      if (error != 0 && failed < count && status[u] == not_told && target(units[u]).node == to[failed]) {
+        status[u] = -error;
+      }
+      return status[u] != not_told;
+    };
+    left.erase(std::remove_if(left.begin(), left.end(), ends_here), left.end());
+    if (error != 0 && failed == count) break;  // told of all, and an error: there is nothing to ask again
   }
-  return last_error;
+  return 0;
 }
 
 // What the kernel holds for the moment is tried again, a few times and without waiting.
@@ -272,10 +334,9 @@ placer::outcome placer::move(stand_in other_way) {
     const std::vector<page> units = units_away();
     if (units.empty()) return outcome::done;
     std::vector<int> status(units.size(), not_told);
-    const int call_error = call_move_pages(units, status);
-    if (is_refusal(call_error)) {
+    if (const int refused = call_move_pages(units, status); refused != 0) {
       if (other_way == stand_in::mbind && !mbind_is_refused_) return move_by_policy(units);
-      refused_errno_ = call_error;
+      refused_errno_ = refused;
       return outcome::refused;
     }
     // All of them are there: those that the call says are not are being watched by the kernel's NUMA balancing, which
@@ -287,16 +348,16 @@ placer::outcome placer::move(stand_in other_way) {
       status[u] = -EAGAIN;  // mbind moves what it can, and does not tell
     }
     if (hidden.empty() || move_by_policy(hidden) == outcome::refused) look();
-    const auto is_held = [&](std::size_t u) {
-      return (status[u] == -EAGAIN || status[u] == -EBUSY) && is_any_away(units[u], unit_end(units[u]));
-    };
     bool any_held = false;
-    for (std::size_t u = 0; u < units.size(); ++u) any_held = any_held || is_held(u);
+    for (std::size_t u = 0; u < units.size() && !any_held; ++u) {
+      any_held = (status[u] == -EAGAIN || status[u] == -EBUSY) && is_any_away(units[u], unit_end(units[u]));
+    }
     if (any_held && tries < tries_of_held_pages) continue;
     for (std::size_t u = 0; u < units.size(); ++u) {
-      const int error = status[u] != not_told && status[u] < 0 ? -status[u] : call_error;
-      for (page p = units[u]; error != 0 && p < unit_end(units[u]); ++p) {
-        if (is_away(p)) blame(p, p + 1, cause_of(error), error);
+      if (status[u] == not_told || status[u] >= 0) continue;
+      const page end = unit_end(units[u]);
+      for (page p = units[u]; p < end; ++p) {
+        if (is_away(p)) blame(p, p + 1, cause_of(-status[u]), -status[u]);
       }
     }
     return outcome::done;
@@ -306,22 +367,32 @@ placer::outcome placer::move(stand_in other_way) {
 placer::outcome placer::move_by_policy(const std::vector<page>& units) {
   for (std::size_t first = 0; first < units.size(); first += chunk_mappings) {
     const std::size_t last = std::min(first + chunk_mappings, units.size());
-    for (std::size_t u = first; u < last; ++u) {
-      const page_run run{units[u], unit_end(units[u])};
-      const int error = calls_.set_policy(bytes_of(run.first, run.last), policy_mode::preferred,
-                                          {target(run.first).node}, existing_pages::move);
-      if (is_refusal(error)) {
-        mbind_is_refused_ = true;
-        refused_errno_ = error;
-        return outcome::refused;
-      }
-      if (error != 0) blame(run.first, run.last, cause_of(error), error);
-    }
-    // Back to one policy, and so to one mapping. A failure leaves what the next call, or the owner, sets again.
+    // Afterwards back to one policy, and so to one mapping. A failure leaves what the next call, or the owner, sets
+    // again.
     const auto chunk = bytes_of(units[first], unit_end(units[last - 1]));
-    const bool interleaved = later_ == later_policy::interleaved;
-    static_cast<void>(calls_.set_policy(chunk, interleaved ? policy_mode::interleave : policy_mode::system_default,
-                                        interleaved ? all_nodes() : node_set{}, existing_pages::leave));
+    const bool is_dealt = later_ == later_policy::interleaved && has_policy_[units[first]];
+    const node_set nodes_after = is_dealt ? all_nodes() : node_set{};
+    const auto set_back = [&] {
+      static_cast<void>(calls_.set_policy(chunk, is_dealt ? policy_mode::interleave : policy_mode::system_default,
+                                          nodes_after, existing_pages::leave));
+    };
+    try {
+      for (std::size_t u = first; u < last; ++u) {
+        const page_run run{units[u], unit_end(units[u])};
+        const int error = calls_.set_policy(bytes_of(run.first, run.last), policy_mode::preferred,
+                                            {target(run.first).node}, existing_pages::move);
+        if (is_refusal(error)) {
+          mbind_is_refused_ = true;
+          refused_errno_ = error;
+          return outcome::refused;
+        }
+        if (error != 0) blame(run.first, run.last, cause_of(error), error);
+      }
+    } catch (...) {
+      set_back();
+      throw;
+    }
+    set_back();
   }
   report_.by_policy = true;
   look();

@@ -47,8 +47,12 @@ class placer {
     placement_report report;
     bool ok;
     platform::address_range held;  ///< has policies of ours; empty if none were set
+    /// Pages had to be made before they could be moved, and some came as huge pages that the plan has in parts: nothing
+    /// is placed yet, and a new plan is needed.
+    bool is_outdated;
   };
-  [[nodiscard]] result run();
+  /// Errors: std::bad_alloc; no policy of ours is left then, but pages may have moved.
+  [[nodiscard]] result run(bool may_be_outdated);
 
  private:
   using page = std::size_t;
@@ -93,7 +97,10 @@ class placer {
   outcome by_policy();
   int set_policy_of(const page_run& run);
   void populate_untouched();
+  void map_what_is_there();
+  [[nodiscard]] bool has_other_units(const std::vector<platform::address_range>& units) const;
   [[nodiscard]] std::vector<page> units_away() const;
+  // 0, or the errno of a refusal.
   int call_move_pages(const std::vector<page>& units, std::vector<int>& status);
   outcome move(stand_in other_way);
   outcome move_by_policy(const std::vector<page>& units);
@@ -120,6 +127,8 @@ class placer {
   std::vector<refusal_count> causes_;
   bool any_trouble_ = false;
   bool mbind_is_refused_ = false;
+  bool may_be_outdated_ = false;
+  bool is_outdated_ = false;
   int refused_errno_ = 0;  // of the last way that was refused as a whole
   std::size_t copied_pages_ = 0;
   placement_report report_;

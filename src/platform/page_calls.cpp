@@ -30,7 +30,9 @@
 namespace homing::platform {
 namespace {
 
-constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14; younger than some C libraries
+// MADV_POPULATE_READ and MADV_POPULATE_WRITE, since Linux 5.14; younger than some C libraries.
+constexpr int populate_reading = 22;
+constexpr int populate_write = 23;
 
 // PAGEMAP_SCAN of Linux 6.7, younger than Debian 12's headers: linux/fs.h of that kernel.
 struct scan_region {
@@ -156,6 +158,10 @@ class kernel_calls final : public page_calls {
     return errno_of(::madvise(pointer(range.first), range.bytes(), populate_write));
   }
 
+  int populate_read(address_range range) noexcept override {
+    return errno_of(::madvise(pointer(range.first), range.bytes(), populate_reading));
+  }
+
   int drop(address_range range) noexcept override {
     return errno_of(::madvise(pointer(range.first), range.bytes(), MADV_DONTNEED));
   }
@@ -204,7 +210,9 @@ class kernel_calls final : public page_calls {
       if (at == first) {
         const std::size_t last_word = line.find(" kernelpagesize_kB");
         if (end != std::string::npos || last_word != std::string::npos) {
-          return only_mapping(line.substr(0, std::min(end, last_word)));
+          // In that word the line says how large its pages are; without it, they would be taken for 4 KiB each.
+          line.resize(std::min(end, last_word));
+          return only_mapping(line + " kernelpagesize_kB=" + std::to_string(page_bytes() / 1024));
         }
         ask = 1;
       } else if (end != std::string::npos) {
@@ -234,6 +242,18 @@ class kernel_calls final : public page_calls {
       for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof(std::uint64_t); ++i) {
         result.push_back(words[i] >> 62 != 0);
       }
+    }
+    return result;
+  }
+
+  std::optional<std::vector<bool>> resident(address_range range) override {
+    std::vector<bool> result;
+    std::vector<unsigned char> some(std::min<std::size_t>(range.bytes() / page_bytes(), 65536));
+    for (address at = range.first; at < range.last;) {
+      const std::size_t count = std::min<std::size_t>(some.size(), (range.last - at) / page_bytes());
+      if (::mincore(pointer(at), count * page_bytes(), some.data()) != 0) return std::nullopt;
+      for (std::size_t p = 0; p < count; ++p) result.push_back((some[p] & 1U) != 0);
+      at += count * page_bytes();
     }
     return result;
   }

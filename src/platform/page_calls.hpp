@@ -41,6 +41,9 @@ class page_calls {
   [[nodiscard]] virtual int query_pages(std::span<const address> pages, std::span<int> status) noexcept = 0;
   /// Makes untouched pages be there, as if written, without changing any (MADV_POPULATE_WRITE, Linux 5.14).
   [[nodiscard]] virtual int populate(address_range range) noexcept = 0;
+  /// Makes pages that are in memory, but not mapped here, be mapped, without changing or making any (MADV_POPULATE_READ,
+  /// Linux 5.14). Only for those that resident() names.
+  [[nodiscard]] virtual int populate_read(address_range range) noexcept = 0;
   /// Gives pages back; private anonymous ones then read as zeros (MADV_DONTNEED).
   [[nodiscard]] virtual int drop(address_range range) noexcept = 0;
   /// Writes to memory that was dropped: the kernel places it near the calling thread.
@@ -62,6 +65,9 @@ class page_calls {
   [[nodiscard]] virtual bool balances() = 0;
   /// For each page, whether it has contents (in memory or swapped out); nothing if the kernel does not tell.
   [[nodiscard]] virtual std::optional<std::vector<bool>> contents(address_range range) = 0;
+  /// For each page, whether it is in memory, mapped here or not (mincore); nothing if the kernel does not tell. For
+  /// shared mappings.
+  [[nodiscard]] virtual std::optional<std::vector<bool>> resident(address_range range) = 0;
   /// Where a range consists of huge pages; nothing if the kernel does not tell (before Linux 6.7).
   [[nodiscard]] virtual std::optional<std::vector<address_range>> huge_ranges(address_range range) = 0;
 };

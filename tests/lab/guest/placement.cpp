@@ -7,6 +7,7 @@
 #include <homing/topology.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -182,6 +183,47 @@ void held(truth& kernel, const setting& s) {
   check(is_numbered(values), "held: its contents");
 }
 
+/// A pattern too fine for policies, on memory that nobody has touched: pages are made before they are moved, and huge
+/// ones are moved whole.
+void fine_and_untouched(truth& kernel, const setting& s) {
+  const fresh memory(10 * huge_bytes);  // more runs than mappings are allowed
+  const auto values = memory.values();
+  const auto d = block_cyclic(values.size(), elements_per_page<double>(), domain_set::all());
+  const placement_report r = enforce(d, values).report();
+  check(r.complete() && r.placed == r.asked, "fine, untouched: complete", text(r));
+  check(s.huge == (r.mixed > 0), "fine, untouched: huge pages have one home each", std::to_string(r.mixed));
+  const auto nodes = by_kernel(kernel, values, s);
+  check(s.huge || at_home(d, nodes) == nodes.size(), "fine, untouched: as the kernel says",
+        std::to_string(at_home(d, nodes)));
+}
+
+/// Shared memory that was written through a system call: no page table has it until somebody maps it.
+void shared_and_unmapped(truth& kernel, const setting& s) {
+  const auto machine = topology::current();
+  const domain_index last{static_cast<std::uint32_t>(machine.domains().size() - 1)};
+  constexpr std::size_t bytes = 64 * base_page_bytes;
+  const int file = memfd_create("shared", 0);
+  if (file < 0 || ftruncate(file, 2 * bytes) != 0) give_up("no memfd");
+  in_domain(domain_index{0}, [&] {
+    const std::vector<char> zeros(bytes, 'x');
+    check(write(file, zeros.data(), bytes) == static_cast<ssize_t>(bytes), "shared: half of it is written");
+  });
+  void* const at = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (at == MAP_FAILED) give_up("no mapping");
+  const std::span<double> values(static_cast<double*>(at), 2 * bytes / sizeof(double));
+  const page_census before = where(values);
+  check(before.untouched == 64 && before.unknown == 64, "shared: what is there is not untouched",
+        std::to_string(before.untouched));
+  const placement_report r = localize(values, last).report();
+  check(r.placed == 64 && r.later == 64, "shared: what is there is moved", text(r));
+  for (double& v : values) v = 1;
+  const auto nodes = by_kernel(kernel, values, s);
+  const auto there = std::count(nodes.begin(), nodes.end(), to_number(machine.memory_id(last)));
+  check(static_cast<std::size_t>(there) == nodes.size(), "shared: as the kernel says", std::to_string(there));
+  munmap(at, 2 * bytes);
+  close(file);
+}
+
 void localized(truth& kernel, const setting& s) {
   const auto machine = topology::current();
   for (const auto& n : machine.nodes()) {
@@ -257,7 +299,11 @@ int main(int argc, char** argv) {
   distribution(kernel, "block-cyclic", block_cyclic(size, grain, domain_set::all()), s);
   untouched(kernel, s);
   interleaved(kernel, s);
-  if (!s.sandbox) held(kernel, s);
+  if (!s.sandbox) {
+    held(kernel, s);
+    fine_and_untouched(kernel, s);
+    shared_and_unmapped(kernel, s);
+  }
   localized(kernel, s);
   return verdict();
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,7 @@ class fake_kernel : public platform::page_calls {
     bool hole = false;
     bool marked = false;
     bool watched = false;    ///< by NUMA balancing: there, and hidden from the query
+    bool unmapped = false;   ///< of shared memory: made by somebody else, and in no page table of this process
     bool zero_page = false;  ///< was read only: has contents, and is nowhere
   };
 
@@ -55,7 +57,9 @@ class fake_kernel : public platform::page_calls {
   int drop_errno = 0;
   int bind_errno = 0;
   bool balancing = false;
-  std::optional<std::size_t> free_on_1;  ///< pages that node 1 still has
+  bool populates_huge = false;            ///< huge pages where a whole one is populated
+  std::optional<std::size_t> reads_left;  ///< of mappings(), until there is no memory for it
+  std::optional<std::size_t> free_on_1;   ///< pages that node 1 still has
   std::size_t mapping_limit = 1 << 20;
   std::size_t mbind_calls = 0;
   std::size_t move_calls = 0;
@@ -105,16 +109,33 @@ class fake_kernel : public platform::page_calls {
   int move_pages(std::span<const address> at, std::span<const node_id> to, std::span<int> status) noexcept override {
     ++move_calls;
     if (move_errno != 0) return move_errno;
-    std::vector<int> run;  // answers of neighbours with the same node, which go together
+    std::vector<std::size_t> run;  // places of neighbours with the same node, which go together
+    const auto move_run = [&]() -> std::optional<int> {
+      bool any_held = false;
+      for (const std::size_t i : run) {
+        const int answer = move_one(index(at[i]), to_number(to[i]));
+        if (answer == -ENOMEM) return ENOMEM;
+        any_held = any_held || answer == -EAGAIN;
+      }
+      if (any_held) return 0;  // a positive answer is no error
+      for (const std::size_t i : run) status[i] = to_number(to[i]);
+      run.clear();
+      return std::nullopt;
+    };
     for (std::size_t i = 0; i < at.size(); ++i) {
       ++moved_addresses;
-      const std::size_t p = index(at[i]);
-      const bool hidden = pages[p].node == untouched || pages[p].watched;
-      run.push_back(!hidden ? move_one(p, to_number(to[i])) : i % 2 == 0 ? -ENOENT : -EFAULT);
-      if (i + 1 < at.size() && to[i + 1] == to[i]) continue;
-      if (std::find(run.begin(), run.end(), -EAGAIN) != run.end()) return 0;  // a positive answer is no error
-      std::copy(run.begin(), run.end(), status.begin() + static_cast<std::ptrdiff_t>(i + 1 - run.size()));
-      run.clear();
+      const page_state& p = pages[index(at[i])];
+      const bool is_absent = p.node == untouched || p.watched || p.unmapped;
+      const bool is_answered =
+          is_absent || p.node == to_number(to[i]) || (p.stuck != 0 && p.stuck != ENOMEM && p.stuck != EAGAIN);
+      if (is_answered) {
+        status[i] = is_absent ? (i % 2 == 0 ? -ENOENT : -EFAULT) : p.node == to_number(to[i]) ? p.node : -p.stuck;
+      } else {
+        run.push_back(i);
+      }
+      const bool is_last = is_answered || i + 1 == at.size() || to[i + 1] != to[i];
+      if (!is_last) continue;
+      if (const auto ended = move_run()) return *ended;
     }
     return 0;
   }
@@ -123,15 +144,22 @@ class fake_kernel : public platform::page_calls {
     if (move_errno != 0) return move_errno;
     for (std::size_t i = 0; i < at.size(); ++i) {
       const page_state& p = pages[index(at[i])];
-      status[i] = p.node != untouched && !p.watched ? p.node
-                  : i % 2 == 0                      ? -ENOENT
-                                                    : -EFAULT;  // newer and older kernels
+      const bool is_told = p.node != untouched && !p.watched && !p.unmapped;
+      status[i] = is_told ? p.node : i % 2 == 0 ? -ENOENT : -EFAULT;  // newer and older kernels
     }
     return 0;
   }
 
   int populate(address_range range) noexcept override {
-    if (populate_errno == 0) touch(index(range.first), index(range.last), here_);
+    if (populate_errno != 0) return populate_errno;
+    for (std::size_t p = (index(range.first) + 15) / 16 * 16; populates_huge && p + 16 <= index(range.last); p += 16) {
+      huge_first.push_back(p);
+    }
+    touch(index(range.first), index(range.last), here_);
+    return 0;
+  }
+  int populate_read(address_range range) noexcept override {
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) pages[p].unmapped = false;
     return populate_errno;
   }
   int drop(address_range range) noexcept override {
@@ -159,6 +187,7 @@ class fake_kernel : public platform::page_calls {
 
   std::vector<platform::mapping> mappings(address_range range) override {
     ++mappings_reads;
+    if (reads_left && (*reads_left)-- == 0) throw std::bad_alloc();
     std::vector<platform::mapping> result;
     for (const auto& [from, to] : stretches()) {
       platform::mapping m = kind;
@@ -191,8 +220,13 @@ class fake_kernel : public platform::page_calls {
   std::optional<std::vector<bool>> contents(address_range range) override {
     std::vector<bool> result;
     for (std::size_t p = index(range.first); p < index(range.last); ++p) {
-      result.push_back(pages[p].node != untouched || pages[p].zero_page);
+      result.push_back((pages[p].node != untouched && !pages[p].unmapped) || pages[p].zero_page);
     }
+    return result;
+  }
+  std::optional<std::vector<bool>> resident(address_range range) override {
+    std::vector<bool> result;
+    for (std::size_t p = index(range.first); p < index(range.last); ++p) result.push_back(pages[p].node != untouched);
     return result;
   }
   bool balances() override { return balancing; }
