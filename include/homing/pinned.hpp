@@ -48,7 +48,8 @@ class domain_stay {
 
 /// An arena whose workers are all of one domain, for several pinned sections in a row; pinned() makes one each time.
 ///
-/// Ownership: of the arena; tasks that are left behind are run nevertheless.
+/// Ownership: of the arena; tasks that are left behind are run nevertheless. A copy is an arena of its own in the same
+///            domain.
 /// Threads:   any, several at once.
 /// If the limit on threads leaves the domain no worker, the caller works alone. Without our libtbb.so.12 it is an arena
 /// like any other.
@@ -57,11 +58,14 @@ class domain_arena {
   /// At most `max_concurrency` threads; as many as the domain has CPUs if not given. An absent domain is a programmer's
   /// error.
   explicit domain_arena(domain_index domain, int max_concurrency = tbb::task_arena::automatic)
-      : domain_(domain), arena_(max_concurrency, 1) {
+      : domain_(domain), max_concurrency_(max_concurrency), arena_(max_concurrency, 1) {
     if (const auto address = detail::address_of(on(domain), "domain_arena")) {
       detail::door()->initialize_in(&arena_, *address);
     }
   }
+  domain_arena(const domain_arena& other) : domain_arena(other.domain_, other.max_concurrency_) {}
+  domain_arena& operator=(const domain_arena&) = delete;
+  ~domain_arena() = default;
   [[nodiscard]] domain_index domain() const noexcept { return domain_; }
 
   /// Runs `f` there, as task_arena::execute(): its value, or its exception, is the caller's. A caller that is neither a
@@ -77,6 +81,7 @@ class domain_arena {
 
  private:
   domain_index domain_;
+  int max_concurrency_;
   tbb::task_arena arena_;
 };
 

@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -126,7 +127,7 @@ Value value_of(F&& f, Send&& send) {
     run([&] { std::forward<F>(f)(); });
   } else if constexpr (std::is_reference_v<Value>) {
     std::remove_reference_t<Value>* result = nullptr;
-    run([&] { result = &std::forward<F>(f)(); });
+    run([&] { result = std::addressof(std::forward<F>(f)()); });
     return static_cast<Value>(*result);
   } else {
     std::optional<Value> result;
@@ -221,11 +222,13 @@ class task_group {
   }
 
   tbb::task_group_status wait() {
-    waited_.store(true, std::memory_order_relaxed);
-    struct renewal {
-      tbb::task_group_context& context;
-      ~renewal() { context.reset(); }
-    } const renew{*context_};
+    struct end {  // not before: tasks that are waited for may run more
+      task_group& group;
+      ~end() {
+        group.context_->reset();
+        group.waited_.store(true, std::memory_order_relaxed);
+      }
+    } const at_the_end{*this};
     detail::d1::wait(wait_, *context_);
     return context_->is_group_execution_cancelled() ? tbb::task_group_status::canceled
                                                     : tbb::task_group_status::complete;

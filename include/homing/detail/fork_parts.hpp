@@ -67,9 +67,9 @@ class branch_outcome {
   template <class F>
   void make(F& f) {
     if constexpr (std::is_reference_v<Result>) {
-      ::new (static_cast<void*>(&value_)) stored(std::addressof(call_branch(f)));
+      ::new (static_cast<void*>(std::addressof(value_))) stored(std::addressof(call_branch(f)));
     } else {
-      ::new (static_cast<void*>(&value_)) Result(call_branch(f));
+      ::new (static_cast<void*>(std::addressof(value_))) Result(call_branch(f));
     }
   }
   void fail() noexcept { ::new (static_cast<void*>(&error_)) caught_exception(caught_exception::current()); }

@@ -11,6 +11,7 @@
 #include <oneapi/tbb/blocked_range3d.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -37,6 +38,7 @@ struct loop_space<tbb::blocked_range<Value>> {
   [[nodiscard]] static box<1> box_of(const range& r) noexcept {
     return interval(position_of(r.begin()), position_of(r.end()));
   }
+  [[nodiscard]] static std::array<std::size_t, 1> grains_of(const range& r) noexcept { return {r.grainsize()}; }
   [[nodiscard]] static range part(const range& of, const box<1>& b) {
     return range(static_cast<Value>(b.first[0]), static_cast<Value>(b.last[0]), of.grainsize());
   }
@@ -49,6 +51,9 @@ struct loop_space<tbb::blocked_range2d<Row, Column>> {
   [[nodiscard]] static box<2> box_of(const range& r) noexcept {
     return {{position_of(r.rows().begin()), position_of(r.cols().begin())},
             {position_of(r.rows().end()), position_of(r.cols().end())}};
+  }
+  [[nodiscard]] static std::array<std::size_t, 2> grains_of(const range& r) noexcept {
+    return {r.rows().grainsize(), r.cols().grainsize()};
   }
   [[nodiscard]] static range part(const range& of, const box<2>& b) {
     return range(static_cast<Row>(b.first[0]), static_cast<Row>(b.last[0]), of.rows().grainsize(),
@@ -63,6 +68,9 @@ struct loop_space<tbb::blocked_range3d<Page, Row, Column>> {
   [[nodiscard]] static box<3> box_of(const range& r) noexcept {
     return {{position_of(r.pages().begin()), position_of(r.rows().begin()), position_of(r.cols().begin())},
             {position_of(r.pages().end()), position_of(r.rows().end()), position_of(r.cols().end())}};
+  }
+  [[nodiscard]] static std::array<std::size_t, 3> grains_of(const range& r) noexcept {
+    return {r.pages().grainsize(), r.rows().grainsize(), r.cols().grainsize()};
   }
   [[nodiscard]] static range part(const range& of, const box<3>& b) {
     return range(static_cast<Page>(b.first[0]), static_cast<Page>(b.last[0]), of.pages().grainsize(),
@@ -97,22 +105,31 @@ template <std::size_t Dims>
   return count;
 }
 
-/// Leaves the first left / (left + right) of a divisible range in it, as nearly as can be, and returns the rest.
+/// Leaves the first left / (left + right) of a divisible range in it, as nearly as can be, and returns the rest. Neither
+/// is empty. As oneTBB does, it cuts across the dimension with most grains; not by tbb::proportional_split, which is for
+/// nearly equal halves, and counts in floats.
 template <class Range>
 [[nodiscard]] Range split_off(Range& range, std::size_t left, std::size_t right) {
   using space = loop_space<Range>;
-  if constexpr (space::dims == 1) {
-    const box<1> all = space::box_of(range);
-    const std::size_t points = points_in(all);
-    const std::size_t middle = all.first[0] + (points == left + right ? left : points * left / (left + right));
-    if (middle != all.first[0] && middle != all.last[0]) {
-      const Range rest = space::part(range, interval(middle, all.last[0]));
-      range = space::part(range, interval(all.first[0], middle));
-      return rest;
-    }
+  const auto all = space::box_of(range);
+  const auto grains = space::grains_of(range);
+  const auto length = [&all](std::size_t k) { return all.last[k] - all.first[k]; };
+  std::size_t along = 0;
+  for (std::size_t k = 1; k < space::dims; ++k) {
+    const bool is_longer = static_cast<double>(length(along)) * static_cast<double>(grains[k]) <
+                           static_cast<double>(length(k)) * static_cast<double>(grains[along]);
+    if (is_longer) along = k;
   }
-  tbb::proportional_split proportion(left, right);
-  return Range(range, proportion);
+  // Where the sum is the length, as along one dimension, exactly; else a product of both may be too large for integers.
+  const double share = static_cast<double>(left) / (static_cast<double>(left) + static_cast<double>(right));
+  const std::size_t wanted =
+      length(along) == left + right ? left : static_cast<std::size_t>(static_cast<double>(length(along)) * share);
+  const std::size_t middle = all.first[along] + std::clamp<std::size_t>(wanted, 1, length(along) - 1);
+  auto first = all, second = all;
+  first.last[along] = second.first[along] = middle;
+  const Range rest = space::part(range, second);
+  range = space::part(range, first);
+  return rest;
 }
 
 template <class Range>

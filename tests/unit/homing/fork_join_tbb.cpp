@@ -68,6 +68,32 @@ TEST(fork_join, values_may_be_moved_only) {
   });
 }
 
+/// As handles of some libraries do: what `&` gives is inside of the object.
+struct handle {
+  long pad = 0;
+  int* p = nullptr;
+  int** operator&() { return &p; }
+};
+
+TEST(fork_join, values_may_overload_the_address_operator) {
+  with_helpers([] {
+    int one = 1, two = 2;
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<bool> taken{false};
+      const auto [here, there] = fork_join(
+          [&] {
+            if (!on_stock()) await("the other branch", [&] { return taken.load(); });
+            return handle{1, &one};
+          },
+          [&] {
+            taken = true;
+            return handle{2, &two};
+          });
+      ASSERT_TRUE(here.pad == 1 && here.p == &one && there.pad == 2 && there.p == &two);
+    }
+  });
+}
+
 TEST(fork_join, a_branch_keeps_its_state_if_it_is_passed_as_an_lvalue) {
   struct counter {
     int calls = 0;

@@ -214,6 +214,50 @@ TEST_P(loops, two_and_three_dimensions) {
   });
 }
 
+TEST_P(loops, no_subrange_is_empty_in_two_and_three_dimensions) {
+  on_machine([] {
+    const auto four = homing::domain_set::first(homing::domain_count());
+    for (std::size_t rows = 1; rows < 40; rows += 3) {
+      for (const std::size_t columns : {1UL, 2UL, 7UL, 1000UL}) {
+        for (const std::size_t grain : {1UL, columns}) {
+          visits seen(rows * columns);
+          const auto dist = homing::block<2>({rows, columns}, four);
+          homing::parallel_for(
+              tbb::blocked_range2d<std::size_t>(0, rows, 1, 0, columns, grain),
+              [&](const auto& r) {
+                EXPECT_FALSE(r.rows().empty() || r.cols().empty()) << rows << ' ' << columns << ' ' << grain;
+                for (std::size_t i = r.rows().begin(); i != r.rows().end(); ++i) {
+                  for (std::size_t k = r.cols().begin(); k != r.cols().end(); ++k) seen.note(i * columns + k);
+                }
+              },
+              dist);
+          EXPECT_TRUE(seen.all_once(0, rows * columns)) << rows << ' ' << columns << ' ' << grain;
+        }
+      }
+    }
+  });
+}
+
+TEST_P(loops, large_ranges_in_two_dimensions_are_cut_exactly) {
+  on_machine([] {
+    const std::size_t block = (std::size_t{1} << 25) + 7, rows = 4 * block + 2;  // floats can't count them
+    const homing::regular_distribution<2> dist(
+        {homing::axis::block_cyclic(rows, homing::domain_count(), block), homing::axis::whole(1)},
+        homing::domain_set::first(homing::domain_count()));
+    std::atomic<std::size_t> sum{0};
+    std::atomic<int> wrong{0};
+    homing::parallel_for(
+        tbb::blocked_range2d<std::size_t>(0, rows, 0, 1),
+        [&](const auto& r) {
+          if (r.rows().begin() >= r.rows().end() || r.rows().end() > rows) ++wrong;
+          sum += r.rows().end() - r.rows().begin();
+        },
+        dist);
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(sum.load(), rows);
+  });
+}
+
 TEST_P(loops, what_has_no_home_in_two_dimensions_stays_in_large_parts) {
   on_machine([] {
     constexpr std::size_t side = 1000;

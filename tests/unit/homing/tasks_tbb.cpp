@@ -276,6 +276,41 @@ TEST(pinned, a_section_and_what_it_spawns_stay_in_the_domain) {
   });
 }
 
+TEST(task_group, the_end_of_one_that_was_waited_for_cancels_nobody) {
+  in_own_process(four_by_two, [] {
+    tbb::task_group_context shared;
+    {
+      homing::task_group group(shared);
+      group.run([&] { group.run([] {}); });  // a task that is waited for runs more
+      group.wait();
+      std::atomic<int> ran{0};
+      group.run([&] { ran.fetch_add(1); });
+      group.wait();
+      EXPECT_EQ(ran.load(), 1);
+      group.run_and_wait([&] { group.run([&] { ran.fetch_add(1); }); });
+      EXPECT_EQ(ran.load(), 2);
+      homing::task_group other(shared);
+      std::atomic<bool> begun{false};
+      std::atomic<bool> over{false};
+      std::atomic<bool> cancelled{false};
+      other.run([&] {
+        begun.store(true);
+        homing::testing::await("the other group's end", [&] { return over.load(); });
+        cancelled.store(shared.is_group_execution_cancelled());
+      });
+      homing::testing::await("a task", [&] { return begun.load(); });
+      {
+        homing::task_group ends(shared);
+        ends.run([&] { ends.run([] {}); });
+        ends.wait();
+      }
+      over.store(true);
+      other.wait();
+      EXPECT_FALSE(cancelled.load());
+    }
+  });
+}
+
 TEST(pinned, exceptions_come_back_and_one_arena_serves_many_sections_and_callers) {
   in_own_process(four_by_two, [] {
     const parallelism limit(parallelism::max_allowed_parallelism, 16);
@@ -293,6 +328,22 @@ TEST(pinned, exceptions_come_back_and_one_arena_serves_many_sections_and_callers
       }
     }
     EXPECT_EQ(sum.load(), 4000);
+  });
+}
+
+TEST(pinned, a_copy_of_an_arena_is_one_of_the_same_domain) {
+  in_own_process(four_by_two, [] {
+    std::vector<homing::domain_arena> arenas;
+    for (std::uint32_t d = 0; d < 4; ++d) arenas.emplace_back(domain_index{d});  // growing copies
+    for (std::uint32_t d = 0; d < 4; ++d) {
+      std::atomic<int> away{0};
+      for (int round = 0; round < 20; ++round) {
+        arenas[d].execute([&] {
+          tbb::parallel_for(0, 100, [&](int) { away.fetch_add(homing::current_domain() == domain_index{d} ? 0 : 1); });
+        });
+      }
+      EXPECT_EQ(away.load(), 0) << d;
+    }
   });
 }
 
