@@ -214,7 +214,8 @@ void shared_and_unmapped(truth& kernel, const setting& s) {
   const page_census before = where(values);
   check(before.untouched == 64 && before.unknown == 64, "shared: what is there is not untouched",
         std::to_string(before.untouched));
-  const placement_report r = localize(values, last).report();
+  const placed_range placed = localize(values, last);
+  const placement_report& r = placed.report();
   check(r.placed == 64 && r.later == 64, "shared: what is there is moved", text(r));
   for (double& v : values) v = 1;
   const auto nodes = by_kernel(kernel, values, s);
