@@ -6,14 +6,18 @@ import csv
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
-from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
+from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file
+from . import stdout, svg
 from .boot import Stopped
+from .command import Command
 from .errors import LabError, UsageError
+from .machine import Machine
 from .output import write_text
 from .report.command import report as report_runs
 from .run import QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST
@@ -137,7 +141,10 @@ def _report_json(report: Report) -> dict[str, Any]:
     }
 
 
-@app.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@app.command(
+    cls=Command,
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
 def run(
     program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="after --")],
     machine: MachineName = "westmere",
@@ -186,10 +193,10 @@ def run(
     raise typer.Exit(report.outcome.status)
 
 
-app.command("report")(report_runs)
+app.command("report", cls=Command)(report_runs)
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
     name: Name,
     picture: Annotated[Optional[Path], typer.Option("--svg", help="draw it into a file")] = None,
@@ -214,7 +221,7 @@ def show(
         sys.stdout.write(draw.text(machine))
 
 
-@app.command()
+@app.command(cls=Command)
 def export(
     name: Name,
     xml: Annotated[bool, typer.Option("--xml", help="as hwloc's XML")] = False,
@@ -229,7 +236,8 @@ def export(
              HOMING_TOPOLOGY=westmere.xml homing topology
     """
     if xml == as_json:
-        raise UsageError("export: expected --xml or --json")
+        both = ", not both" if xml else ""
+        raise UsageError(f"export: expected --xml or --json{both}")
     machine = machine_file.load(name)
     machine.cache_scale = cache_scale
     text = hwloc_xml.export(machine) if xml else hand_over.text(machine)
@@ -246,7 +254,7 @@ def _write(path: Path, text: str) -> None:
         raise LabError(f"can't write {path}: {error.strerror}") from error
 
 
-@app.command()
+@app.command(cls=Command)
 def shell(
     machine: MachineName = "westmere",
     file: Files = None,
@@ -281,7 +289,7 @@ def shell(
 MACHINE_COLUMNS = ("name", "title", "nodes", "cpus", "memory_mib")
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_machines(
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="a line a machine")] = False,
@@ -289,7 +297,19 @@ def list_machines(
     """List the machines."""
     if as_json and as_csv:
         raise UsageError("list: --json excludes --csv")
-    machines = [machine_file.load(name) for name in machine_file.names()]
+    machines, errors = [], []
+    for name in machine_file.names():
+        try:
+            machines.append(machine_file.load(name))
+        except LabError as error:  # the others are there all the same
+            errors.append(error)
+    _print_list(machines, as_json, as_csv)
+    for error in errors:
+        print(f"homing lab: {error}", file=sys.stderr)
+    raise typer.Exit(1 if errors else 0)
+
+
+def _print_list(machines: Sequence[Machine], as_json: bool, as_csv: bool) -> None:
     rows = [
         dict(zip(MACHINE_COLUMNS, (m.name, m.title, len(m.nodes), m.cpu_count, m.memory_mib)))
         for m in machines
@@ -322,7 +342,8 @@ def manual() -> None:
 
 def main() -> None:
     try:
-        app(prog_name="homing lab")
+        with stdout.checked():
+            app(prog_name="homing lab")
     except LabError as error:
         print(f"homing lab: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
@@ -330,5 +351,4 @@ def main() -> None:
         tell("stopped; the machine is off")
         raise SystemExit(128 + stopped.number) from None
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise SystemExit(1) from None

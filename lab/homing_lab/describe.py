@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import machine_file
+from .errors import LabError
 
 
 @dataclass
@@ -25,13 +26,20 @@ class Command:
     examples: list[str]
 
 
+def _machines() -> list[str]:
+    try:
+        return machine_file.names()
+    except LabError:  # of HOMING_LAB_MACHINES, which the command itself tells
+        return []
+
+
 def _option(param: Any) -> Option:
     takes_none = getattr(param, "is_flag", False) or getattr(param, "count", False)
     value = "" if takes_none else param.metavar or param.name.upper()
     names = list(param.opts)
     choices = value.split("|") if "|" in value else []
     if "--machine" in names or (not names[0].startswith("-") and param.name == "name"):
-        choices = machine_file.names()
+        choices = _machines()
     return Option(names, value, choices, getattr(param, "help", None) or "")
 
 

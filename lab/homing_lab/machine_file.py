@@ -21,7 +21,8 @@ WAYS_MAX = 64
 
 
 def names() -> list[str]:
-    return sorted({file.stem for folder in machine_folders() for file in folder.glob("*.toml")})
+    found = (file for folder in machine_folders() for file in folder.glob("*.toml"))
+    return sorted({file.stem for file in found if file.is_file()})
 
 
 def find(name: str) -> Path:
@@ -44,10 +45,10 @@ def load(name: str) -> Machine:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LabError(f"{path.name}: not TOML: {error}", code=2) from error
+        raise LabError(f"{path}: not TOML: {error}", code=2) from error
     except OSError as error:
         raise LabError(f"{path}: {error.strerror}") from error
-    return read(Table(path.name, "", values), path)
+    return read(Table(str(path), "", values), path)
 
 
 def read(top: Table, path: Path) -> Machine:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from .architecture import X86_64, Architecture
-from .errors import LabError
+from .errors import LabError, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 ROOT = PACKAGE.parent  # .../lab of the source tree, or lib/homing/lab where installed
@@ -38,8 +38,15 @@ def _places(arch: Architecture = X86_64) -> list[Path]:
 
 def machine_folders() -> list[Path]:
     """Folders of machine files: the user's own, then ours."""
-    own = os.environ.get("HOMING_LAB_MACHINES", "")
-    return [Path(folder) for folder in own.split(":") if folder] + [ROOT / "machines"]
+    given = os.environ.get("HOMING_LAB_MACHINES", "")
+    own = [Path(folder) for folder in given.split(":") if folder]
+    for folder in own:
+        if not folder.is_dir():
+            raise UsageError(
+                f"HOMING_LAB_MACHINES={given}: there is no folder {folder}",
+                "expected folders with machine files (NAME.toml), by colons",
+            )
+    return own + [ROOT / "machines"]
 
 
 def binary(name: str, arch: Architecture = X86_64) -> Path | None:
