@@ -5,16 +5,18 @@ function that answers, fails or is interrupted; and one real run of a made-up pr
 import contextlib
 import io
 import json
+import os
 import stat
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from homing_experiment import campaign, design, here, in_lab, places, plan, programs, rows  # noqa: E402
+from homing_experiment import campaign, design, here, in_lab, known, places, plan, programs, rows  # noqa: E402
 from homing_experiment.errors import ExperimentError  # noqa: E402
 from homing_experiment.progress import Progress, duration  # noqa: E402
 
@@ -49,6 +51,12 @@ only = { program = "cg" }
 PROGRAM = """#!{python}
 import json, os, sys
 words = sys.argv[1:]
+if words == ["--list"]:
+    print("homing-placed  what it is\\ntbb\\nslow")
+    raise SystemExit
+if words == ["--help"]:
+    print("usage: cg\\n\\nvariants:\\n  tbb  x\\nsizes:\\n  S  1,400 rows\\n  S3\\n\\nPrints the time.")
+    raise SystemExit
 value = lambda name: words[words.index(name) + 1]
 if value("--variant") == "slow":
     import signal
@@ -100,7 +108,7 @@ class Files(Folder):
         self.refused("threads = 4", "threads = 4\nthread = 4", "'thread'", "env.NAME")
         self.refused("threads = 4", "", "no 'threads'")
         self.refused('placement = "interleave"', 'placement = "node:x"', "placement", "node:x", "interleave")
-        self.refused('placement = "interleave"', 'contention = "arena:sleep:2"', "contention", "arena:sleep:2")
+        self.refused('placement = "interleave"', 'contention = "arena:sleep:2"', "contention", "arena:sleep:2", "[@NODE,...]")
         self.refused('["cg", "mg"]', '["cg", "cg"]', "program", "twice")
         self.refused('["cg", "mg"]', '[]', "program", "1 to 64")
         self.refused('["cg", "mg"]', '["../cg"]', "program", "../cg")
@@ -114,6 +122,41 @@ class Files(Folder):
         self.refused("[factors]", "[factors", "no TOML")
         with self.assertRaisesRegex(ExperimentError, "can't read .*nowhere"):
             design.load(self.folder / "nowhere.toml")
+
+    def test_machines_are_the_lab_s_or_files(self):
+        self.refused('machine = "westmere"', 'machine = "nope"', "campaign.toml: fixed.machine: 'nope'; expected \"here\"", "westmere")
+        self.refused('machine = "westmere"', 'machine = "mine.toml"', "fixed.machine: 'mine.toml'", f"there is no {self.folder}/mine.toml")
+        self.refused('machine = "westmere"', 'machine = "-m.toml"', "fixed.machine: '-m.toml'")
+        fixed = TEXT.replace('machine = "westmere"\n', "")
+        for text, where in ((fixed.replace("[factors]", '[factors]\nmachine = ["here", "nope"]'), "factors.machine"),
+                            (fixed.replace('variant = "tbb"', 'variant = "tbb"\nmachine = "nope"')
+                             .replace('variant = "homing-placed"', 'variant = "tbb"\nmachine = "here"'), "levels.scenario.far.machine")):
+            with self.assertRaisesRegex(ExperimentError, f"campaign.toml: {where}: 'nope'; expected"):
+                self.load(text)
+        (self.folder / "machines").mkdir()
+        for name in ("mine.toml", "machines/mine.toml"):
+            (self.folder / name).touch()
+            found = self.load(TEXT.replace('machine = "westmere"', f'machine = "{name}"'))
+            where = SimpleNamespace(homing="homing", build=self.folder, stock=self.folder, library=lambda name: self.folder / name)
+            with mock.patch("homing_experiment.programs.binary", lambda build, name: build / name):
+                words = in_lab.command(found, where, plan.missing(found, set())[0], self.folder)
+            self.assertEqual(words[words.index("--machine") + 1], str(self.folder / name))
+
+    def test_folders_of_machines_of_one_s_own(self):
+        own = self.folder / "own"
+        with mock.patch.dict(os.environ, HOMING_LAB_MACHINES=str(own)):
+            with self.assertRaisesRegex(ExperimentError, f"HOMING_LAB_MACHINES={own}: there is no folder") as caught:
+                self.load()
+            self.assertEqual(caught.exception.code, 2)
+            own.mkdir()
+            (own / "mine.toml").touch()
+            self.assertEqual(self.load(TEXT.replace('"westmere"', '"mine"')).cells[0].settings["machine"], "mine")
+
+    def test_a_place_in_the_file_is_spelled_as_there(self):
+        text = TEXT.replace("far", "far away").replace("[levels.scenario.far away]", '[levels.scenario."far away"]')
+        said_at = self.load(text).cells[-1].said_at
+        self.assertEqual((said_at["variant"], said_at["threads"], said_at["program"]), ('levels.scenario.near.variant', "fixed.threads", "factors.program"))
+        self.assertIn('levels.scenario."far away".variant', {cell.said_at["variant"] for cell in self.load(text).cells})
 
     def test_a_file_of_another_kind(self):
         file = self.folder / "campaign.toml"
@@ -272,6 +315,18 @@ class Campaigns(Folder):
             with self.assertRaisesRegex(ExperimentError, "another"), campaign.only_writer(path):
                 pass
 
+    def test_a_file_of_rows_that_is_none(self):
+        found = self.load()
+        file, nowhere = self.folder / "campaign.toml", self.folder / "nowhere.csv"
+        with self.assertRaisesRegex(ExperimentError, f"--rows {self.folder}: is a directory; expected a file of rows"):
+            places.rows_file(found, self.folder)
+        with self.assertRaisesRegex(ExperimentError, f"--rows {nowhere}: No such file or directory"):
+            places.standing_rows_file(found, nowhere)
+        self.assertEqual((places.rows_file(found, nowhere), places.standing_rows_file(found, file)), (nowhere, file))
+        self.assertEqual(places.standing_rows_file(found, None), self.folder / "rows" / "made-up.csv")
+        with self.assertRaisesRegex(ExperimentError, f"can't write {file}/.x.csv.lock"), campaign.only_writer(file / "x.csv"):
+            pass
+
     def test_rows_by_another_hand_are_refused(self):
         self.run_it(Answers())
         with self.store.path.open("a") as file:
@@ -316,6 +371,39 @@ class Here(Folder):
             with self.assertRaisesRegex(ExperimentError, word):
                 self.go(self.text.replace(old, new))
         self.assertFalse((self.folder / "rows.csv").exists())
+
+    def unknown(self, text):
+        with self.assertRaises(ExperimentError) as caught:
+            known.refuse_unknown(self.load(text), self.places)
+        return str(caught.exception)
+
+    def test_words_that_a_program_does_not_know(self):
+        file = self.folder / "campaign.toml"
+        for size in ("", "\nsize = \"S3\""):
+            known.refuse_unknown(self.load(self.text.replace("threads = 1", f"threads = 1{size}")), self.places)
+        self.assertEqual(self.unknown(self.text + '[levels.program.cg]\nsize = "ZZ"\n'),
+                         f"{file}: levels.program.cg.size: 'ZZ'; expected one of cg's sizes: S, S3")
+        self.assertEqual(self.unknown(self.text.replace('"tbb"', '"bogus"')),
+                         f"{file}: levels.scenario.far.variant: 'bogus'; expected one of cg's variants: homing-placed, tbb, slow")
+        self.assertIn(f"{file}: factors.program: 'nope'; expected one of: cg; one that is not built yet: make programs",
+                      self.unknown(self.text.replace('["cg"]', '["cg", "nope"]')))
+        self.assertIn("factors.program: 'jacobi-study'; expected one of: cg;", self.unknown(self.text.replace('["cg"]', '["jacobi-study"]')))
+
+    def test_a_program_without_sizes(self):
+        study = self.folder / "bench/jacobi/jacobi"
+        study.parent.mkdir(parents=True)
+        study.write_text("#!/bin/sh\necho 'homing-placed  x'; echo 'tbb  y'\n")
+        study.chmod(0o755)
+        text = self.text.replace('["cg"]', '["jacobi-study"]')
+        known.refuse_unknown(self.load(text), self.places)
+        self.assertIn("fixed.size: 'S'; expected none: jacobi-study has no sizes", self.unknown(text.replace("threads = 1", 'threads = 1\nsize = "S"')))
+
+    def test_a_program_that_does_not_answer(self):
+        program = self.folder / "programs" / "cg"
+        for text, words in (("#!/bin/sh\necho no library >&2; exit 127\n", f"{program} --list: exit status 127: no library"),
+                            ("#!/no/such/shell\n", f"can't start {program}: No such file")):
+            program.write_text(text)
+            self.assertIn(words, self.unknown(self.text))
 
     def test_counters(self):
         """What homing-count writes, near and far or a reason, and nothing at all."""

@@ -36,10 +36,14 @@ class Bounds:
 @contextmanager
 def only_writer(path: Path) -> Iterator[None]:
     """Two campaigns that write one file would do runs twice."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
     while True:
-        with lock.open("w") as file:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = lock.open("w")
+        except OSError as error:
+            raise ExperimentError(f"can't write {lock}: {error.strerror}", "choose another file of rows with --rows") from error
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

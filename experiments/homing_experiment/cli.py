@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import sys
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from . import campaign, plan, rows
+from . import campaign, known, plan, rows, stdout
+from .command import Command
 from .design import Design, load
 from .errors import ExperimentError
-from .places import Places, rows_file, tell
+from .places import Places, rows_file, standing_rows_file, tell
 from .progress import Progress, duration
 
 app = typer.Typer(
@@ -48,7 +48,7 @@ def _tell_status(found: dict[str, Any]) -> None:
         print(f"  {one['run']}: {one['status']}: {one['message']}\n    {one['command']}")
 
 
-@app.command()
+@app.command(cls=Command)
 def run(
     file: File,
     rows_: RowsFile = None,
@@ -72,6 +72,7 @@ def run(
         _dry(design, store, retry, as_json)
         return
     places = Places.find(build, stock)
+    known.refuse_unknown(design, places)
     with campaign.only_writer(store.path):
         aside = store.put_aside() if restart else None
         if aside:
@@ -94,25 +95,33 @@ def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
         print(f"block {one['block'] + 1}, batch {one['boot'] + 1}: {levels}")
 
 
-@app.command()
+@app.command(cls=Command)
 def status(
     file: File,
     rows_: RowsFile = None,
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="a line a cell: its levels, and how many runs are done")] = False,
 ) -> None:
-    """Say how much of a campaign is done, what failed, and how long the rest takes."""
+    """Say how much of a campaign is done, what failed, and how long the rest takes. Exit status 1 if runs failed."""
+    if as_json and as_csv:
+        raise ExperimentError("status: --json excludes --csv", code=2)
     design = load(file)
     store = rows.Rows(rows_file(design, rows_), design)
-    if as_csv:
-        good = rows.good(store.load())
-        table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow([*design.factors, "done", "replicates"])
-        for cell in design.cells:
-            table.writerow([*dict(cell.levels).values(), sum(row["cell"] == cell.key for row in good), design.replicates])
-        return
     found = campaign.status(design, store)
-    _print(found) if as_json else _tell_status(found)
+    if as_csv:
+        _status_table(design, rows.good(store.load()))
+    elif as_json:
+        _print(found)
+    else:
+        _tell_status(found)
+    raise typer.Exit(1 if found["failed"] else 0)
+
+
+def _status_table(design: Design, good: list[dict[str, str]]) -> None:
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow([*design.factors, "done", "replicates"])
+    for cell in design.cells:
+        table.writerow([*dict(cell.levels).values(), sum(row["cell"] == cell.key for row in good), design.replicates])
 
 
 def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tuple[list[dict[str, str]], int, list[dict[str, Any]]]:
@@ -127,13 +136,15 @@ def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tu
     stood = store.load()
     good = rows.good(stood)
     failed = len({row["run"] for row in stood} - {row["run"] for row in good})
+    if failed and not good:
+        raise ExperimentError(f"{store.path}: all {failed} runs failed", f"`homing experiment status {design.path}` says how")
     chosen = [one for one in design.analyses if not only or one["name"] in only]
     if not chosen:
         raise ExperimentError(f"{design.path} asks for no analysis", "add a table [[analysis]] with a response", code=2)
     return good, failed, [analyse_one(design, good, one) for one in chosen]
 
 
-@app.command()
+@app.command(cls=Command)
 def analyse(
     file: File,
     rows_: RowsFile = None,
@@ -149,7 +160,7 @@ def analyse(
     if as_json and as_csv:
         raise ExperimentError("analyse: --json excludes --csv", code=2)
     design = load(file)
-    _, failed, found = _analysed(design, rows.Rows(rows_file(design, rows_), design), only)
+    _, failed, found = _analysed(design, rows.Rows(standing_rows_file(design, rows_), design), only)
     if as_json:
         _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed, "analyses": found})
         return
@@ -158,7 +169,7 @@ def analyse(
     sys.stdout.write(tables.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
 
 
-@app.command()
+@app.command(cls=Command)
 def report(
     file: File,
     rows_: RowsFile = None,
@@ -172,7 +183,7 @@ def report(
     Example: homing experiment report experiments/tbb-numa.toml --page docs/results/tbb-numa.md --pictures docs/pictures/experiments
     """
     design = load(file)
-    store = rows.Rows(rows_file(design, rows_), design)
+    store = rows.Rows(standing_rows_file(design, rows_), design)
     good, failed, found = _analysed(design, store, None)
     from . import report as pages
 
@@ -188,7 +199,8 @@ def report(
 def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended, too
     try:
-        app(prog_name="homing experiment")
+        with stdout.checked():
+            app(prog_name="homing experiment")
     except ExperimentError as error:
         print(f"homing experiment: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
@@ -196,5 +208,4 @@ def main() -> None:
         tell("stopped; the rows that stand are kept, and the next call goes on")
         raise SystemExit(130) from None
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise SystemExit(1) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import analyses, settings
+from . import analyses, machines, settings
 from .errors import DesignError, ExperimentError
 from .reading import check_levels, only
 
@@ -20,6 +20,7 @@ SCHEMA = 1
 FACTORS_MAX, LEVELS_MAX, CELLS_MAX, REPLICATES_MAX = 8, 64, 4096, 1000
 BYTES_MAX = 1 << 20
 FACTOR = re.compile(r"[a-z][a-z0-9_]{0,31}")
+BARE = re.compile(r"[A-Za-z0-9_-]+")  # a key of TOML that needs no quotes
 LIMITS = {"run_s": (1, 86400, 600), "boot_s": (10, 172800, 3600), "runs_per_boot": (1, 256, 12)}
 COUNTERS = ("none", "wanted", "required")
 
@@ -30,6 +31,7 @@ class Cell:
 
     levels: tuple[tuple[str, Any], ...]  # factor, level
     settings: dict[str, Any] = field(hash=False, compare=False)
+    said_at: dict[str, str] = field(hash=False, compare=False)  # of each setting that the file says: where in it
 
     @property
     def key(self) -> str:
@@ -80,6 +82,8 @@ def parse(tree: dict[str, Any], path: Path) -> Design:
         raise DesignError(f"{path}: name", repr(name), "letters, digits, '.', '_', '+' and '-'")
     factors = _factors(path, tree)
     cells = _cells(path, tree, factors)
+    for cell in {cell.settings["machine"]: cell for cell in reversed(cells)}.values():  # the first of each machine
+        machines.check(f"{path}: {cell.said_at['machine']}", cell.settings["machine"], path)
     replicates = _number(path, tree, "replicates", 1, REPLICATES_MAX)
     seed = _number(path, tree, "seed", 0, 2**32 - 1)
     limits = _limits(path, tree)
@@ -153,18 +157,23 @@ def _factors(path: Path, tree: dict[str, Any]) -> dict[str, list[Any]]:
     return table
 
 
+def _key(factor: str, level: Any) -> str:
+    """A level's table, as the file has it."""
+    return f"levels.{factor}." + (str(level) if BARE.fullmatch(str(level)) else f"\"{level}\"")
+
+
 def _level_tables(path: Path, tree: dict[str, Any], factors: dict[str, list[Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     tables = tree.get("levels", {})
     only(f"{path}: levels", tables, set(factors))
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for factor, levels in tables.items():
         only(f"{path}: levels.{factor}", levels, {str(level) for level in factors[factor]})
-        found[factor] = {level: _flat(f"{path}: levels.{factor}.\"{level}\"", table) for level, table in levels.items()}
+        found[factor] = {level: _flat(f"{path}: {_key(factor, level)}", table) for level, table in levels.items()}
     for factor, levels in factors.items():
         for level in levels:
             if not settings.is_setting(factor) and str(level) not in found.get(factor, {}):
                 raise DesignError(f"{path}: factors.{factor}", f"level '{level}' says nothing",
-                                  f"a table [levels.{factor}.\"{level}\"] of settings, since '{factor}' is none")
+                                  f"a table [{_key(factor, level)}] of settings, since '{factor}' is none")
     return found
 
 
@@ -182,30 +191,34 @@ def _cells(path: Path, tree: dict[str, Any], factors: dict[str, list[Any]]) -> l
         levels = dict(zip(factors, combination))
         if any(all(levels[name] in some for name, some in rule.items()) for rule in left_out):
             continue
-        cells.append(Cell(tuple(levels.items()), _settings_of(path, fixed, levels, tables)))
+        cells.append(Cell(tuple(levels.items()), *_settings_of(path, fixed, levels, tables)))
     if not cells:
         raise DesignError(f"{path}: leave_out", "it leaves nothing", "one combination at least")
     return cells
 
 
-def _settings_of(path: Path, fixed: dict[str, Any], levels: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
-    """Defaults, then what is fixed, then the levels; two levels that set the same thing contradict each other."""
+def _settings_of(path: Path, fixed: dict[str, Any], levels: dict[str, Any],
+                 tables: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Defaults, then what is fixed, then the levels; two levels that set the same thing contradict each other. And where in the
+    file each is said."""
     said: dict[str, str] = {}
     found = {name: setting.default for name, setting in settings.ALL.items() if setting.default is not None} | fixed
+    said_at = {name: f"fixed.{name}" for name in fixed}
     for factor, level in levels.items():
         own = {factor: level} if settings.is_setting(factor) else {}
         own |= tables.get(factor, {}).get(str(level), {})
         for name, value in own.items():
             if name in said:
-                raise DesignError(f"{path}: levels.{factor}.\"{level}\"", f"'{name}', which {said[name]} sets, too",
+                raise DesignError(f"{path}: {_key(factor, level)}", f"'{name}', which {said[name]} sets, too",
                                   "each setting from one factor only")
             said[name] = factor
             found[name] = value
+            said_at[name] = f"factors.{factor}" if name == factor else f"{_key(factor, level)}.{name}"
     for name in settings.REQUIRED:
         if name not in found:
             text = ", ".join(f"{factor} {level}" for factor, level in levels.items())
             raise DesignError(f"{path}: fixed", f"no '{name}' for ({text})", settings.ALL[name].expected)
-    return found
+    return found, said_at
 
 
 def _left_out(path: Path, rules: Any, factors: dict[str, list[Any]]) -> list[dict[str, list[Any]]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import programs
+from . import machines, programs
 from .design import Design
 from .places import LIBRARY, Places, clean_environment
 from .plan import Run
@@ -43,7 +43,7 @@ def command(design: Design, places: Places, batch: list[Run], results: Path) -> 
         files[places.library("stock")] = f"/stock/{LIBRARY}"
         files |= {places.stock / name: f"/stock/{name}" for name in BINDING if (places.stock / name).is_file()}
     pages = "never" if s["huge_pages"] == "any" else s["huge_pages"]
-    return [str(places.homing), "lab", "run", "--machine", s["machine"], "--thp", pages, "--cache-scale", f"{s['cache_scale']:g}",
+    return [str(places.homing), "lab", "run", "--machine", machines.word(s["machine"], design.path), "--thp", pages, "--cache-scale", f"{s['cache_scale']:g}",
             *(["--memory", str(s["memory_mib"])] if s["memory_mib"] else []),
             "--timeout", str(design.limits["boot_s"]), "--results", str(results), "--virtual-clock", "--plain-words",
             *(f"--file={here}:{there}" for here, there in files.items()), "--", "/bin/sh", "-c", script(batch)]

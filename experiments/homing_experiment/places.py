@@ -86,7 +86,16 @@ def clean_environment() -> dict[str, str]:
 
 
 def rows_file(design: Design, given: Path | None) -> Path:
+    if given is not None and given.is_dir():
+        raise ExperimentError(f"--rows {given}: is a directory; expected a file of rows", code=2)
     return given or design.path.parent / "rows" / f"{design.name}.csv"
+
+
+def standing_rows_file(design: Design, given: Path | None) -> Path:
+    """The same for a command that makes something of rows: a file that the user named has to be there."""
+    if given is not None and not given.exists():
+        raise ExperimentError(f"--rows {given}: No such file or directory", code=2)
+    return rows_file(design, given)
 
 
 def tell(text: str) -> None:

@@ -16,8 +16,12 @@ from .settings import HERE
 STUDY = "jacobi-study"
 
 
+def binary_of(build: Path, name: str) -> Path:
+    return build / ("bench/jacobi/jacobi" if name == STUDY else f"programs/{name}")
+
+
 def binary(build: Path, name: str) -> Path:
-    file = build / ("bench/jacobi/jacobi" if name == STUDY else f"programs/{name}")
+    file = binary_of(build, name)
     if not file.is_file():
         raise ExperimentError(f"program '{name}': there is no {file}", "build it: make programs, or name another build with --build")
     return file

@@ -52,7 +52,7 @@ class Rows:
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:
-            raise ExperimentError(f"can't read {self.path}: {error}") from error
+            raise ExperimentError(f"can't read {self.path}: {error.strerror if isinstance(error, OSError) else error}") from error
         if text and not text.endswith("\n"):
             text = text[: text.rfind("\n") + 1]
             with self.path.open("r+b") as file:

@@ -13,7 +13,8 @@ HERE = "here"  # the machine that this command runs on
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 NODE = re.compile(r"node:\d{1,4}")
-# WHERE:WHAT:THREADS, and the domains: docs/guide/experiments.md
+MACHINE_FILE = re.compile(r"[A-Za-z0-9._/][^\0-\x1f]{0,255}\.toml")
+# WHERE:WHAT:THREADS, and the nodes: docs/guide/experiments.md
 CONTENTION = re.compile(r"none|(arena|openmp|process):(compute|stream|bursts):(all|\d{1,4})(@\d{1,4}(,\d{1,4})*)?")
 
 
@@ -46,6 +47,10 @@ def _words(value: Any) -> bool:
         isinstance(word, str) and 0 < len(word) <= 256 and word.isprintable() for word in value)
 
 
+def _machine(value: Any) -> bool:
+    return _name(value) or (isinstance(value, str) and MACHINE_FILE.fullmatch(value) is not None)
+
+
 def _placement(value: Any) -> bool:
     return value in ("first-touch", "interleave") or (isinstance(value, str) and NODE.fullmatch(value) is not None)
 
@@ -63,11 +68,11 @@ ALL = {setting.name: setting for setting in (
     Setting("variant", "a variant's name, such as \"tbb-affinity\"", _name, None),
     Setting("library", "\"homing\" or \"stock\": whose libtbb.so.12", _one_of("homing", "stock"), "homing"),
     Setting("size", "a size's name, such as \"S\"", _name, None),
-    Setting("machine", f"\"{HERE}\", or a machine of `homing lab list`", _name, None),
+    Setting("machine", f"\"{HERE}\", a machine of `homing lab list`, or a file .toml", _machine, None),
     Setting("threads", "1 to 1024", _count(1, 1024), None),
     Setting("placement", "\"first-touch\", \"interleave\" or \"node:N\"", _placement, "first-touch"),
     Setting("cpus", "\"all\" or \"node:N\"", _cpus, "all"),
-    Setting("contention", "\"none\" or WHERE:WHAT:THREADS[@DOMAIN,...], such as \"arena:compute:all\"", _text(CONTENTION), "none"),
+    Setting("contention", "\"none\" or WHERE:WHAT:THREADS[@NODE,...], such as \"arena:compute:all\"", _text(CONTENTION), "none"),
     Setting("huge_pages", "\"any\" (as the machine has them; virtual ones: never), \"never\", \"madvise\" or \"always\"",
             _one_of("any", "never", "madvise", "always"), "any"),
     Setting("repeat", "1 to 10000 timed repetitions in a process", _count(1, 10000), 3),

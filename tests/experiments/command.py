@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Property: `homing experiment` carries a small campaign of real programs on this machine from its file to its page: interrupted and
-gone on with, no run twice, a changed file refused, what is missing named. Method: the command itself, with transpose and cg on a
+gone on with, no run twice, a changed file refused, what is missing or means nothing named; failures and output that can't be written
+show in the exit status. Method: the command itself, with transpose and cg on a
 made-up machine of two domains. Usage: command.py PATH-OF-HOMING. Skipped without the packages of scripts/setup experiment."""
 
 import csv
@@ -78,14 +79,27 @@ def meaning(file: Path) -> None:
 def refusals(file: Path) -> None:
     text = file.read_text()
     for old, new, words in (("threads = 2", "threads = 3", ["--restart"]), ("threads = 2", "threads = 0", ["threads", "1 to 1024"]),
-                            ('"cg"]', '"cg", "ft"]', ["--restart"])):
+                            ('"cg"]', '"cg", "mg"]', ["--restart"])):
         file.write_text(text.replace(old, new))
         seen = run("run", str(file))
         check(seen.returncode == 2 and all(word in seen.stderr for word in words), f"{new}: refused", seen)
     other = file.with_name("other.toml")
     other.write_text(text.replace('name = "small"', 'name = "other"').replace('"transpose", "cg"', '"transpose", "nothing"').replace("levels.program.cg", "levels.program.nothing"))
     seen = run("run", str(other))
-    check(seen.returncode == 1 and "program 'nothing'" in seen.stderr, "a program that is not there", seen)
+    check(seen.returncode == 2 and "factors.program: 'nothing'; expected one of: cg, " in seen.stderr and "make programs" in seen.stderr,
+          "a program that is not there", seen)
+    for old, new, words in (('size = "S3"', 'size = "ZZ"', "levels.program.cg.size: 'ZZ'; expected one of cg's sizes: S, W, A, B, C, S3"),
+                            ('"openmp", "h', '"bogus", "h', "factors.variant: 'bogus'; expected one of transpose's variants: serial, "),
+                            ('["transpose", "cg"]', '["jacobi-study", "cg"]', "'openmp'; expected one of jacobi-study's variants: static-serial, ")):
+        other.write_text(text.replace('name = "small"', 'name = "other"').replace(old, new).replace('baseline = { variant = "openmp" }', ""))
+        for command, code, said in (("status", 0, ""), ("run", 2, f"{other}: {words}" if "." in words.partition(":")[0] else words)):
+            seen = run(command, str(other))
+            check(seen.returncode == code and said in seen.stderr, f"{new}: {command}", seen)
+    check(not (file.parent / "rows" / "other.csv").exists(), "nothing was run")
+    other.write_text(text.replace('"here"', '"nope"'))
+    for command in ("run", "status", "analyse"):
+        seen = run(command, str(other))
+        check(seen.returncode == 2 and f"{other}: fixed.machine: 'nope'; expected" in seen.stderr and "westmere" in seen.stderr, f"a machine: {command}", seen)
     other.write_text(text.replace('name = "small"', 'name = "counted"').replace("[fixed]", '[limits]\ncounters = "required"\n[fixed]'))
     seen = run("run", str(other), "--runs", "1", "--json")
     if seen.returncode == 0:
@@ -93,6 +107,45 @@ def refusals(file: Path) -> None:
         check(row["near"] != "" and row["far"] != "", "the CPU's counters", str(row))
     else:
         check("counters of near and far memory" in seen.stderr and not (file.parent / "rows" / "counted.csv").exists(), "counters that are missing are named", seen)
+
+
+def failures(folder: Path) -> None:
+    """Runs that fail are in the exit status, and analyses say so."""
+    file = folder / "failing.toml"
+    file.write_text(TEXT.replace('"small"', '"failing"').replace('["transpose", "cg"]', '["transpose"]').partition("[levels")[0].replace(
+        "repeat = 1", 'repeat = 1\narguments = ["--nonsense"]') + '[[analysis]]\nresponse = "median_ms"\n')
+    seen = run("run", str(file), "--runs", "2", "--json")
+    check(seen.returncode == 1 and len(json.loads(seen.stdout)["failed"]) == 2, "run: exit status 1", seen)
+    for form, said in ([], "failed: exit status"), (["--json"], '"failed": ['), (["--csv"], "done,replicates"):
+        seen = run("status", str(file), *form)
+        check(seen.returncode == 1 and said in seen.stdout and seen.stderr == "", f"status {' '.join(form)}: exit status 1", seen)
+    rows = folder / "rows" / "failing.csv"
+    for command in ("analyse", "report"):
+        seen = run(command, str(file))
+        check(seen.returncode == 1 and f"{rows}: all 2 runs failed" in seen.stderr and f"homing experiment status {file}" in seen.stderr, command, seen)
+        seen = run(command, str(file), "--rows", str(folder / "nowhere"))
+        check(seen.returncode == 2 and seen.stderr == f"homing experiment: --rows {folder}/nowhere: No such file or directory\n", f"{command} --rows", seen)
+
+
+def wrong_words(file: Path) -> None:
+    seen = run("status", str(file), "--csv", "--json")
+    check(seen.returncode == 2 and seen.stdout == "" and "status: --json excludes --csv" in seen.stderr, "one form", seen)
+    for command in ("run", "status"):
+        seen = run(command, str(file), "--rows", str(file.parent))
+        check(seen.returncode == 2 and seen.stderr == f"homing experiment: --rows {file.parent}: is a directory; expected a file of rows\n", command, seen)
+    for words, name in (["status", ""], "FILE.toml"), (["run", str(file), "--rows", ""], "--rows"), (["run", str(file), "--build="], "--build"):
+        seen = run(*words)
+        check(seen.returncode == 2 and f"homing experiment: {name}: its value is empty, perhaps that of a shell variable that is not set" in seen.stderr
+              and seen.stderr.count("\n") == 1, f"empty: {name}", seen)
+
+
+def output_that_cant_be_written(file: Path) -> None:
+    for words in (f"status '{file}'", f"status '{file}' --json", f"status '{file}' --csv", f"run --dry '{file}'", "--help"):
+        for to, said in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+            seen = subprocess.run(["bash", "-c", f"'{HOMING}' experiment {words} {to}"], capture_output=True, text=True)
+            check(seen.returncode == 1 and seen.stderr == f"homing experiment: can't write to stdout: {said}\n", f"{words.split()[0]} {to}", seen)
+        seen = subprocess.run(["bash", "-c", f"'{HOMING}' experiment {words} | true; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True)
+        check(seen.returncode in (0, 1) and seen.stderr == "", f"{words.split()[0]}: nobody reads the pipe", seen)
 
 
 def main() -> None:
@@ -103,6 +156,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "small.toml"
         file.write_text(TEXT)
+        wrong_words(file)
+        output_that_cant_be_written(file)
         campaign(file)
         seen = run("analyse", str(file))
         if "scripts/setup experiment" in seen.stderr:
@@ -110,6 +165,7 @@ def main() -> None:
             sys.exit(77)
         meaning(file)
         refusals(file)
+        failures(file.parent)
 
 
 if __name__ == "__main__":
