@@ -115,8 +115,8 @@ def manual(group: Any) -> str:
             shown = "\n".join(_roff(line) for line in command.examples)
             out.append(f".PP\nExamples:\n.PP\n.nf\n{shown}\n.fi\n")
     out.append(
-        ".SH EXIT STATUS\n\\fBhoming lab run\\fR gives the exit status of the program; 2: wrong "
-        "words, 124: out of time, 125: the lab itself failed, 126 and 127: the program could not "
-        "be started, or found.\n.SH SEE ALSO\n.BR homing (1),\n.BR homing\\-run (1)\n"
+        ".SH EXIT STATUS\n\\fBhoming lab run\\fR gives the exit status of the program; 1: "
+        "stdout can't be written to, 2: wrong words, 124: out of time, 125: the lab itself failed, "
+        "126 and 127: the program could not be started, or found.\n.SH SEE ALSO\n.BR homing (1),\n.BR homing\\-run (1)\n"
     )
     return "".join(out)
