@@ -29,19 +29,25 @@ class _File(io.FileIO):
             raise CantWrite(error) from error
 
 
+def _opened() -> io.TextIOWrapper:
+    """Like Python's own."""
+    own = sys.__stdout__
+    if own is None:  # closed; its number must not become that of another file
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+    file = _File(1, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(file),
+        encoding=own.encoding if own else "utf-8",
+        errors=own.errors if own else "strict",
+        line_buffering=file.isatty(),
+    )
+
+
 @contextmanager
 def checked() -> Iterator[None]:
     """What can't be written, inside and at its end, raises CantWrite; to a pipe that nobody reads, BrokenPipeError."""
-    before = sys.stdout
-    if before is None:  # closed; its number must not become that of another file
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
-    file = _File(1, "w", closefd=False)
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(file),
-        encoding=before.encoding if before else "utf-8",
-        errors=before.errors if before else "strict",
-        line_buffering=file.isatty(),
-    )
+    if sys.stdout is sys.__stdout__:  # and not what a caller in Python has put in its place
+        sys.stdout = _opened()
     try:
         try:
             yield
