@@ -30,6 +30,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -42,7 +43,7 @@ namespace homing {
 /// rvalue is moved, with its results, within the caller's frame.
 ///
 /// Cancellation: once the group of the calling task is cancelled, branches that return nothing don't begin any more.
-///               One with a value always runs.
+///               One with a value always runs, unless another has thrown.
 /// Suspension:   a branch may suspend; the caller then may go on on another thread.
 template <class F, class... G>
   requires(sizeof...(G) > 0 && detail::are_branches<F, G...>)
@@ -71,18 +72,29 @@ auto fork_join(A&&... a) {
 template <class... A>
 auto fork_join(tbb::task_group_context& context, A&&... a) {
   using results = decltype(fork_join(std::forward<A>(a)...));
+  // Kept here, too: oneTBB 2021 drops an exception that comes after a cancellation.
+  std::exception_ptr thrown;
   const auto run = [&](auto&& body) {
-    detail::d1::wait_context wait(0);
-    auto& task = detail::make_counted<detail::function_task<std::decay_t<decltype(body)>>>(&wait, body);
-    detail::d1::execute_and_wait(task, context, wait, context);
+    detail::run_in(context, [&] {
+      try {
+        body();
+      } catch (...) {
+        thrown = std::current_exception();
+        throw;
+      }
+    });
+    if (thrown != nullptr) std::rethrow_exception(std::move(thrown));
   };
   if constexpr (std::is_void_v<results>) {
     run([&] { fork_join(std::forward<A>(a)...); });
   } else {
     std::optional<results> made;
     run([&] { made.emplace(fork_join(std::forward<A>(a)...)); });
+    if (made) return *std::move(made);
     // The group was cancelled before it began: values there must be all the same.
-    return made ? *std::move(made) : fork_join(std::forward<A>(a)...);
+    constexpr std::size_t count = detail::branch_layout<A...>::count;
+    return detail::make_values_only<A...>(std::make_index_sequence<count>(),
+                                          std::forward_as_tuple(std::forward<A>(a)...));
   }
 }
 

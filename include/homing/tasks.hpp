@@ -21,6 +21,7 @@
 #include <homing/ids.hpp>
 #include <homing/topology.hpp>
 
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
@@ -114,24 +115,48 @@ void enqueue_function(F&& f, d1::task_arena_base* arena, std::uint32_t domain) {
   send_function(nullptr, std::move(without_exception), [&](d1::task& t) { door()->enqueue(&t, arena, domain); });
 }
 
-/// Has somebody run `f` as one task, which `send(task, context)` makes ready, and waits for its value or its exception.
-template <class Value, class F, class Send>
-Value value_of(F&& f, Send&& send) {
+/// A callable as a task on the stack of whoever waits for it.
+template <class F>
+class waited_task final : public d1::task {
+ public:
+  waited_task(F& f, d1::wait_context& wait) : f_(f), wait_(wait) {}
+  d1::task* execute(d1::execution_data&) override {
+    f_();
+    wait_.release();
+    return nullptr;
+  }
+  // Also after an exception in f.
+  d1::task* cancel(d1::execution_data&) override {
+    wait_.release();
+    return nullptr;
+  }
+
+ private:
+  F& f_;
+  d1::wait_context& wait_;
+};
+
+/// Runs `f` at once as one task of that group, unless it is cancelled.
+template <class F>
+void run_in(tbb::task_group_context& context, F&& f) {
+  d1::wait_context wait(1);
+  waited_task<std::remove_reference_t<F>> task(f, wait);
+  d1::execute_and_wait(task, context, wait, context);
+}
+
+/// Has `run(body, context)` run `f` in a group of its own: its value, or its exception.
+template <class Value, class F, class Run>
+Value value_of(F&& f, Run&& run) {
   tbb::task_group_context context(tbb::task_group_context::isolated);
-  d1::wait_context wait(0);
-  const auto run = [&](auto&& body) {
-    send_function(&wait, body, [&](d1::task& t) { send(t, context); });
-    d1::wait(wait, context);
-  };
   if constexpr (std::is_void_v<Value>) {
-    run([&] { std::forward<F>(f)(); });
+    run([&] { std::forward<F>(f)(); }, context);
   } else if constexpr (std::is_reference_v<Value>) {
     std::remove_reference_t<Value>* result = nullptr;
-    run([&] { result = std::addressof(std::forward<F>(f)()); });
+    run([&] { result = std::addressof(std::forward<F>(f)()); }, context);
     return static_cast<Value>(*result);
   } else {
     std::optional<Value> result;
-    run([&] { result.emplace(std::forward<F>(f)()); });
+    run([&] { result.emplace(std::forward<F>(f)()); }, context);
     return *std::move(result);
   }
 }
@@ -245,13 +270,20 @@ class task_group {
 
 /// Runs `f` on a thread of that domain, if one comes, and waits: its value, or its exception, is the caller's. A caller
 /// who is there already runs it at once; one who waits works on other tasks meanwhile. A cancellation around it does
-/// not reach in: there would be no value.
+/// not reach in: there would be no value. So in a task it runs in a group of its own, also at home.
 template <class F>
 auto run_on(domain_index domain, F&& f) -> std::invoke_result_t<F> {
   using value = std::invoke_result_t<F>;
-  if (!detail::address_of(on(domain), "run_on") || current_domain() == domain) return std::forward<F>(f)();
-  return detail::value_of<value>(std::forward<F>(f), [domain](detail::d1::task& t, tbb::task_group_context& context) {
-    detach(on(domain), t, context);
+  if (!detail::address_of(on(domain), "run_on") || current_domain() == domain) {
+    // Outside of tasks nothing can be cancelled.
+    if (tbb::task::current_context() == nullptr) return std::forward<F>(f)();
+    return detail::value_of<value>(
+        std::forward<F>(f), [](auto&& body, tbb::task_group_context& context) { detail::run_in(context, body); });
+  }
+  return detail::value_of<value>(std::forward<F>(f), [domain](auto&& body, tbb::task_group_context& context) {
+    detail::d1::wait_context wait(0);
+    detail::send_function(&wait, body, [&](detail::d1::task& t) { detach(on(domain), t, context); });
+    detail::d1::wait(wait, context);
   });
 }
 template <class F>

@@ -64,12 +64,12 @@ class addressed_fork {
     push(lane, order);
     each(
         [&](std::size_t i, auto& b) {
-          if (!is_given_[i]) end(b, lane.try_pop(b, at_[i]) || lane.calls->join(lane, at_[i], b), lane);
+          if (!is_given_[i]) end(b, lane.try_pop(b, at_[i]) || join(b, at_[i], lane), lane);
         },
         order);
     each(
         [&](std::size_t i, auto& b) {
-          if (is_given_[i]) end(b, lane.calls->join(lane, 0, b), lane);
+          if (is_given_[i]) end(b, join(b, 0, lane), lane);
         },
         order);
     return results_of(all_, order);
@@ -91,20 +91,32 @@ class addressed_fork {
     };
     (push_one(std::integral_constant<std::size_t, I>()), ...);
   }
+  /// As calls->join(); once a branch has thrown, nobody will see what comes of this one.
+  bool join(fork_branch& b, std::size_t at, fork_lane& lane) const noexcept {
+    return has_thrown_ ? join_unwanted(lane, at, b) : lane.calls->join(lane, at, b);
+  }
   template <class Branch>
-  static void end(Branch& b, bool is_ours, const fork_lane& lane) noexcept {
-    if (!is_ours) return;
-    if (!Branch::has_value && lane.calls->is_cancelled()) {
-      b.end = fork_branch::fate::skipped;
-    } else {
-      b.run_and_store();
+  void end(Branch& b, bool is_ours, const fork_lane& lane) noexcept {
+    if (is_ours) {
+      if (has_thrown_ || (!Branch::has_value && lane.calls->is_cancelled())) {
+        b.end = fork_branch::fate::skipped;
+      } else {
+        b.run_and_store();
+      }
     }
+    if (b.end == fork_branch::fate::threw) leave_out_rest();
+  }
+  /// All, before the next join: while the thread waits there, it may take another.
+  void leave_out_rest() noexcept {
+    has_thrown_ = true;
+    each([](std::size_t, auto& b) { leave_out(b); }, std::index_sequence_for<F...>());
   }
 
   const std::array<place, sizeof...(F)> places_;
   std::tuple<branch<F>...> all_;
   std::array<std::size_t, sizeof...(F)> at_{};
   std::array<bool, sizeof...(F)> is_given_{};
+  bool has_thrown_ = false;  ///< a branch, as far as they are joined: those that have not begun are left out
 };
 
 /// The arguments of fork_join() with addresses among them.
@@ -127,6 +139,16 @@ auto fork_with_addresses(std::index_sequence<I...> order, std::tuple<A&&...>&& a
   addressed_fork<std::tuple_element_t<layout::callables[I], std::tuple<A...>>...> fork(
       {place_of(std::integral_constant<std::size_t, I>())...}, std::get<layout::callables[I]>(std::move(arguments))...);
   return fork.run(*lane);
+}
+
+/// What fork_join() with these arguments gives in a group that was cancelled before: branches with a value run.
+template <class... A, std::size_t... I>
+auto make_values_only(std::index_sequence<I...>, std::tuple<A&&...>&& arguments) {
+  using layout = branch_layout<A...>;
+  std::tuple<branch<std::tuple_element_t<layout::callables[I], std::tuple<A...>>>...> all(
+      std::get<layout::callables[I]>(std::move(arguments))...);
+  skip_all(all);
+  return results_with_missing(all);
 }
 
 }  // namespace homing::detail

@@ -8,12 +8,15 @@
 #include <homing/detail/fork_parts.hpp>
 
 #include <oneapi/tbb/parallel_invoke.h>
+#include <oneapi/tbb/task_group.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace homing::detail {
 
@@ -53,7 +56,12 @@ struct lane_branches {
 /// The join of a branch that is not simply the owner's.
 template <class Branch>
 [[gnu::noinline, gnu::cold]] typename Branch::result join_slowly(fork_lane& lane, std::size_t at, Branch& b) {
-  if (lane.calls->join(lane, at, b)) return b.run_here();
+  if (lane.calls->join(lane, at, b)) {
+    if constexpr (!Branch::has_value) {
+      if (lane.calls->is_cancelled()) return {};
+    }
+    return b.run_here();
+  }
   if (b.end == fork_branch::fate::threw) b.throw_copy();
   return b.take_or_nothing();
 }
@@ -67,9 +75,15 @@ template <class Branch>
   return b.run_here();
 }
 
+/// Nobody will see what comes of the branch: if it has been given and has not begun, it need not.
+inline void leave_out(fork_branch& b) noexcept {
+  // relaxed: null by this thread's own hand, or else the join says that a thief has it.
+  if (b.run.load(std::memory_order_relaxed) == nullptr) set_unwanted(b);
+}
+
 /// As calls->join(), of a branch whose result nobody will see.
 inline bool join_unwanted(fork_lane& lane, std::size_t at, fork_branch& b) noexcept {
-  if (b.run.load(std::memory_order_relaxed) == nullptr) set_unwanted(b);
+  leave_out(b);
   return lane.calls->join(lane, at, b);
 }
 
@@ -81,6 +95,11 @@ template <class... G, std::size_t... I>
                                                const std::array<std::size_t, sizeof...(G)> at, std::size_t joined,
                                                caught_exception&& first, std::index_sequence<I...>) {
   ending e(std::move(first));
+  // All, before the first join: while the thread waits there, it may take another.
+  const auto leave_out_one = [&](std::size_t i, auto& b) {
+    if (i >= joined) leave_out(b);
+  };
+  (leave_out_one(I, std::get<I>(branches.all)), ...);
   const auto end_one = [&](std::size_t i, auto& b) {
     const bool is_ours = i >= joined && (lane.try_pop(b, at[i]) || join_unwanted(lane, at[i], b));
     if (i < joined ? b.has_thrown_elsewhere() : !is_ours) e.add(b);
@@ -129,7 +148,13 @@ template <class F, class... G, std::size_t... I>
       (join(std::integral_constant<std::size_t, I>()), ...);
       return;
     } else {
-      return fork_results<F&, G...>{call_branch(f), join(std::integral_constant<std::size_t, I>())...};
+      const auto run_first = [&]() __attribute__((always_inline))->decltype(auto) {
+        if constexpr (!branch<F&>::has_value) {
+          if (__builtin_expect(!goes_on, false)) return std::monostate();
+        }
+        return call_branch(f);
+      };
+      return fork_results<F&, G...>{run_first(), join(std::integral_constant<std::size_t, I>())...};
     }
   } catch (...) {
     keep_failure(branches.failed);
@@ -174,19 +199,42 @@ auto results_of(std::tuple<branch<F>...>& all, std::index_sequence<I...>) -> for
   }
 }
 
-/// On another libtbb.so.12: all branches by parallel_invoke(). A value that a cancellation has left out is made here.
+/// Branches none of which has run are all skipped.
+template <class... F>
+void skip_all(std::tuple<branch<F>...>& all) noexcept {
+  std::apply([](auto&... b) { ((b.end = fork_branch::fate::skipped), ...); }, all);
+}
+
+/// The values that a cancellation has left out are made here, until a branch throws; then what came of all.
+template <class... F>
+auto results_with_missing(std::tuple<branch<F>...>& all) -> fork_results<F...> {
+  const auto has_thrown = [](const auto&... b) { return ((b.end == fork_branch::fate::threw) || ...); };
+  const auto make = [&](auto& b) {
+    if (!std::apply(has_thrown, all)) b.run_if_missing();
+  };
+  std::apply([&](auto&... b) { (make(b), ...); }, all);
+  return results_of(all, std::index_sequence_for<F...>());
+}
+
+/// On another libtbb.so.12: all branches by parallel_invoke().
 /// Branches come by value: a reference to them would keep them in memory where this is never called.
 template <class... F, std::size_t... I>
-[[gnu::noinline, gnu::cold]] auto fork_on_stock(std::index_sequence<I...> order, F... f) -> fork_results<F...> {
+[[gnu::noinline, gnu::cold]] auto fork_on_stock(std::index_sequence<I...>, F... f) -> fork_results<F...> {
   std::tuple<branch<F>...> all(std::forward<F>(f)...);
-  ((std::get<I>(all).end = fork_branch::fate::skipped), ...);
-  if constexpr (sizeof...(F) == 1) {
-    (std::get<I>(all).run_and_store(), ...);
-  } else {
-    tbb::parallel_invoke([&b = std::get<I>(all)] { b.run_and_store(); }...);
+  skip_all(all);
+  std::atomic<bool> has_thrown{false};
+  const auto run = [&has_thrown](auto& b) {
+    // relaxed: a hint; parallel_invoke() joins all.
+    if (has_thrown.load(std::memory_order_relaxed)) return;
+    b.run_and_store();
+    if (b.end == fork_branch::fate::threw) has_thrown.store(true, std::memory_order_relaxed);  // relaxed: as above
+  };
+  if constexpr (sizeof...(F) > 1) {
+    tbb::parallel_invoke([&run, &b = std::get<I>(all)] { run(b); }...);
+  } else if (!tbb::is_current_task_group_canceling()) {
+    (run(std::get<I>(all)), ...);
   }
-  (std::get<I>(all).run_if_missing(), ...);
-  return results_of(all, order);
+  return results_with_missing(all);
 }
 
 }  // namespace homing::detail

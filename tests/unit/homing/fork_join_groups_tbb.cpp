@@ -114,6 +114,74 @@ TEST(fork_join, values_are_made_in_a_cancelled_group_too) {
   });
 }
 
+TEST(fork_join, a_branch_without_a_value_does_not_begin_beside_one_with_a_value_in_a_cancelled_group) {
+  for (const int threads : {1, 8}) {
+    const parallelism limit(parallelism::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    tbb::task_arena arena(threads);
+    arena.execute([] {
+      for (int round = 0; round < 50; ++round) {
+        std::atomic<int> begun{0};
+        std::atomic<int> made{0};
+        const auto begin = [&] { ++begun; };
+        const auto make = [&] { return ++made; };
+        const homing::place last = homing::on(homing::domain_count() - 1);
+        tbb::task_group_context before;
+        before.cancel_group_execution();
+        static_cast<void>(fork_join(before, make, begin));
+        static_cast<void>(fork_join(before, begin, make, begin));
+        static_cast<void>(fork_join(before, last, begin, last, make, begin));
+        ASSERT_EQ(begun.load(), 0);
+        ASSERT_EQ(made.load(), 3);
+        tbb::task_group_context meanwhile;
+        tbb::task_group group(meanwhile);
+        group.run_and_wait([&] {
+          meanwhile.cancel_group_execution();
+          static_cast<void>(fork_join(begin, begin, make));
+          static_cast<void>(fork_join(make, begin));
+          static_cast<void>(fork_join(last, begin, make, begin));
+          fork_join(last, begin);
+        });
+        ASSERT_EQ(begun.load(), 0);
+        ASSERT_EQ(made.load(), 6);
+      }
+    });
+  }
+}
+
+/// On stock oneTBB a group that is cancelled already drops it.
+TEST(fork_join, an_exception_after_a_cancellation_comes_back_and_no_branch_runs_twice) {
+  with_helpers([] {
+    for (int round = 0; round < 50; ++round) {
+      tbb::task_group_context context;
+      std::atomic<int> runs{0};
+      EXPECT_EQ(thrown_by([&] {
+                  static_cast<void>(fork_join(
+                      context,
+                      [&]() -> int {
+                        ++runs;
+                        context.cancel_group_execution();
+                        throw failure(1);
+                      },
+                      [] {}));
+                }),
+                1);
+      ASSERT_EQ(runs.load(), 1);
+    }
+  });
+}
+
+TEST(fork_join, values_in_a_cancelled_group_are_made_until_one_throws) {
+  tbb::task_group_context context;
+  context.cancel_group_execution();
+  bool has_run = false;
+  EXPECT_EQ(thrown_by([&] {
+              static_cast<void>(fork_join(
+                  context, [] { return 1; }, []() -> int { throw failure(2); }, [&] { return has_run = true; }));
+            }),
+            2);
+  EXPECT_FALSE(has_run);
+}
+
 TEST(fork_join, an_exception_cancels_the_callers_group) {
   with_helpers([] {
     tbb::task_group_context context;
@@ -299,6 +367,58 @@ TEST(fork_join, addresses_with_exceptions_voids_and_no_place) {
                 1);
       EXPECT_EQ(thrown_by([] { fork_join([] {}, homing::on(3U), []() -> int { throw failure(2); }); }), 2);
     }
+  });
+}
+
+/// All throw. The caller begins its own first, and then no other.
+TEST(fork_join, no_addressed_branch_begins_after_an_exception) {
+  in_own_process(four_by_two, [] {
+    const parallelism one(parallelism::max_allowed_parallelism, 1);
+    tbb::task_arena arena(1);
+    arena.execute([] {
+      int begun = 0;
+      const auto fail = [&begun] {
+        ++begun;
+        throw failure(1);
+      };
+      const auto fail_to_count = [&fail]() -> int {
+        fail();
+        return 0;
+      };
+      const auto expect_one = [&begun](auto&& fork) {
+        begun = 0;
+        EXPECT_EQ(thrown_by(fork), 1);
+        EXPECT_EQ(begun, 1);
+      };
+      const unsigned own = to_index(homing::current_domain());
+      const homing::place here = homing::on(own);
+      const homing::place next = homing::on((own + 1) % homing::domain_count());
+      const homing::place last = homing::on((own + homing::domain_count() - 1) % homing::domain_count());
+      expect_one([&] { fork_join(here, fail, here, fail); });
+      expect_one([&] { fork_join(here, fail, next, fail, last, fail, fail); });
+      expect_one([&] { static_cast<void>(fork_join(here, fail_to_count, next, fail_to_count, fail_to_count)); });
+      expect_one([&] { static_cast<void>(fork_join(next, fail_to_count, last, fail, here, fail_to_count)); });
+    });
+  });
+}
+
+/// Both others have become ordinary tasks when the first throws.
+TEST(fork_join, no_given_branch_begins_after_an_exception) {
+  if (on_stock()) GTEST_SKIP() << "parallel_invoke() begins where it likes";
+  const parallelism one(parallelism::max_allowed_parallelism, 1);
+  tbb::task_arena arena(1);
+  arena.execute([] {
+    int begun = 0;
+    EXPECT_EQ(thrown_by([&] {
+                fork_join(
+                    [] {
+                      tbb::this_task_arena::isolate([] {});
+                      throw failure(1);
+                    },
+                    [&] { ++begun; }, [&] { ++begun; });
+              }),
+              1);
+    EXPECT_EQ(begun, 0);
   });
 }
 
