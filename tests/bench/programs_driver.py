@@ -2,6 +2,7 @@
 the same figures; threads don't depend on places; placement, CPUs and contenders are what was asked for. Method: runs one program, small, on a made-up machine of four domains."""
 
 import argparse
+import contextlib
 import csv
 import io
 import json
@@ -74,7 +75,8 @@ def check_endings(program: str) -> None:
                               stderr=subprocess.PIPE, text=True)
     while parent.poll() is None:
         for child in children_of(parent.pid):
-            os.kill(child, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just been killed
+                os.kill(child, signal.SIGKILL)
     result = subprocess.CompletedProcess([], parent.returncode, *parent.communicate())
     right = result.returncode == 1 and all(f"{variant}: killed by signal 9 (Killed)" in result.stderr for variant in ("serial", "tbb"))
     check(right, "killed variants are told of", result)
