@@ -19,8 +19,8 @@
 /// Threads: any, at the same time, on ranges that share no page. Other threads may use the memory meanwhile, unless
 /// access::exclusive is given. Memory is only ever moved; its contents never change, also when a call fails half-way.
 /// Errors: the environment's are counted in the result. A null or wrapping range and a domain or node that the current
-/// machine does not have are programmer's errors. std::bad_alloc may be thrown: then no policy is left behind, but pages
-/// may have moved.
+/// machine does not have are programmer's errors. std::bad_alloc may be thrown: then no policy is left behind, but
+/// pages may have moved.
 /// Source: TBB-NUMA 4.5 (helper functions that enforce a distribution by memory migration).
 #pragma once
 

@@ -41,8 +41,8 @@ class page_calls {
   [[nodiscard]] virtual int query_pages(std::span<const address> pages, std::span<int> status) noexcept = 0;
   /// Makes untouched pages be there, as if written, without changing any (MADV_POPULATE_WRITE, Linux 5.14).
   [[nodiscard]] virtual int populate(address_range range) noexcept = 0;
-  /// Makes pages that are in memory, but not mapped here, be mapped, without changing or making any (MADV_POPULATE_READ,
-  /// Linux 5.14). Only for those that resident() names.
+  /// Maps pages that are in memory, but not mapped here, without changing or making any (MADV_POPULATE_READ, Linux
+  /// 5.14). Only for those that resident() names.
   [[nodiscard]] virtual int populate_read(address_range range) noexcept = 0;
   /// Gives pages back; private anonymous ones then read as zeros (MADV_DONTNEED).
   [[nodiscard]] virtual int drop(address_range range) noexcept = 0;

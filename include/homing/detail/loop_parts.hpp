@@ -105,9 +105,9 @@ template <std::size_t Dims>
   return count;
 }
 
-/// Leaves the first left / (left + right) of a divisible range in it, as nearly as can be, and returns the rest. Neither
-/// is empty. As oneTBB does, it cuts across the dimension with most grains; not by tbb::proportional_split, which is for
-/// nearly equal halves, and counts in floats.
+/// Leaves the first left / (left + right) of a divisible range in it, as nearly as can be, and returns the rest.
+/// Neither is empty. As oneTBB does, it cuts across the dimension with most grains; not by tbb::proportional_split,
+/// which is for nearly equal halves, and counts in floats.
 template <class Range>
 [[nodiscard]] Range split_off(Range& range, std::size_t left, std::size_t right) {
   using space = loop_space<Range>;

@@ -300,7 +300,7 @@ int main(int argc, char** argv) {
   distribution(kernel, "block-cyclic", block_cyclic(size, grain, domain_set::all()), s);
   untouched(kernel, s);
   interleaved(kernel, s);
-  if (!s.sandbox) {
+  if (!s.sandbox && !s.balancing) {  // while the kernel watches pages that lie on several nodes, it does not tell where
     held(kernel, s);
     fine_and_untouched(kernel, s);
     shared_and_unmapped(kernel, s);
