@@ -1,5 +1,5 @@
-// What the kernel's calls answer while pages are moved: held pages, full nodes, huge pages that come by populating, shared
-// memory that others have made; on a kernel of four nodes that the test stands in for.
+// What the kernel's calls answer while pages are moved: held pages, full nodes, huge pages that come by populating,
+// shared memory that others have made; on a kernel of four nodes that the test stands in for.
 #include <gtest/gtest.h>
 
 #include <new>
