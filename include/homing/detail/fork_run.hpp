@@ -188,7 +188,8 @@ struct values_left {
 /// Branches that have all stored what came of them: their values, or their first exception.
 template <class... F, std::size_t... I>
 auto results_of(std::tuple<branch<F>...>& all, std::index_sequence<I...>) -> fork_results<F...> {
-  if (((std::get<I>(all).end == fork_branch::fate::threw) || ...)) {
+  const bool has_thrown = ((std::get<I>(all).end == fork_branch::fate::threw) || ...);
+  if (has_thrown) {
     ending e;
     (e.add(std::get<I>(all)), ...);
     e.rethrow_if_any();
