@@ -158,7 +158,10 @@ void interleaved(truth& kernel, const setting& s) {
 void held(truth& kernel, const setting& s) {
   const auto machine = topology::current();
   const std::size_t unit = s.huge ? huge_bytes : base_page_bytes;
-  const fresh memory(8 * machine.nodes().size() * huge_bytes);
+  const auto dealt_to = std::ranges::count_if(machine.nodes(), [](const topology::node_info& n) {
+    return n.memory == topology::node_memory::usable && !n.cpus.empty();
+  });
+  const fresh memory(8 * static_cast<std::size_t>(dealt_to) * huge_bytes);
   const auto values = memory.values();
   number(values, domain_index{0});
   int ends[2];
