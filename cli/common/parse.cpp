@@ -71,12 +71,16 @@ option_page option_of(const CLI::Option& option) {
 
 // An empty value would count as none, and the program would run as if nothing had been asked for. Empty: none has one.
 // Of the words, since a flag with an empty value (--report=) reads as one without.
-std::string option_with_empty_value(const arguments& words) {
+std::string option_with_empty_value(const CLI::App& app, const arguments& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (!word.starts_with("--")) continue;
-    if (word.find('=') == word.size() - 1) return word.substr(0, word.size() - 1);
-    if (i + 1 < words.size() && words[i + 1].empty()) return word;
+    const std::size_t sign = std::min(words[i].find('='), words[i].size());
+    const std::string name = words[i].substr(0, sign);
+    const CLI::Option* const option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
+    if (option == nullptr) continue;
+    const bool is_empty =
+        sign + 1 == words[i].size() ||  // --report=
+        (sign == words[i].size() && option->get_expected_max() > 0 && i + 1 < words.size() && words[i + 1].empty());
+    if (is_empty) return option->get_name(false, false);
   }
   return "";
 }
@@ -93,7 +97,7 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
     page_wanted = nullptr;
     return false;
   }
-  if (const std::string option = option_with_empty_value(args); !option.empty()) {
+  if (const std::string option = option_with_empty_value(app, args); !option.empty()) {
     complain(option + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " +
              option + " out (see " + app.get_name() + " --help)");
     result = usage;

@@ -29,7 +29,7 @@ def help_and_version(_):
         seen = homing(word)
         named = f'"{word}"'.replace("\x1b", "?")
         check(seen.code == 2 and named in seen.err and "\x1b" not in seen.err, f"no subcommand {word!r}", seen)
-    for words in (["run", "--report=", "--", "true"], ["where", "1", "--watch="], ["topology", "--domain", ""]):
+    for words in (["run", "--report=", "--", "true"], ["where", "1", "--watch="], ["topology", "--domain", ""], ["run", "-m", "", "--", "true"]):
         seen = homing(*words)
         check(seen.code in (2, 125) and "its value is empty" in seen.err and seen.out == "", "empty: " + " ".join(words), seen)
     seen = homing("topology", "--topology", "nonsense")

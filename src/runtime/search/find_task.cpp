@@ -312,7 +312,7 @@ bool has_news(const thread_state& t, const search_round& how) noexcept {
   return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
 }
 
-/// Victims that a round visits in its own domain, and in all others together, if it is not whole.
+/// Victims that a round visits in its own domain, and about as many in others, if it is not whole.
 constexpr unsigned victims_a_round = 16;
 
 /// One look at the slots of [first, last) but the own, from a random one onward; at some, if the round is not whole.

@@ -84,7 +84,7 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       continue;
     }
     if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {
-      continue;  // nobody rests before a look at all deques
+      continue;  // nobody rests before it has looked at deques as those do that don't back off; [S1] looks at all
     }
     const rest_result how = waiter.rest(*d.thread, scope);
     // Who is not called, or not for nothing, has looked everywhere itself: in its rounds, or [S1] before it slept.

@@ -9,7 +9,7 @@
 #include "platform/address_space.hpp"
 #include "topology/snapshot.hpp"
 #include "unit/common/fake_kernel.hpp"
-#include "unit/common/topology_fixture.hpp"
+#include "unit/common/four_nodes.hpp"
 
 namespace homing::testing {
 
@@ -103,15 +103,5 @@ class fake_memory final : public fake_kernel, public platform::address_space {
   std::mutex lock_;
   std::map<address, address> mapped_;
 };
-
-/// Four nodes of two CPUs, claimed to be this computer: not virtual, so that the calls are made.
-inline topology::snapshot four_real_nodes() {
-  platform::cpu_set mask;
-  for (int cpu = 0; cpu < 8; ++cpu) mask.add(cpu_id{cpu});
-  const platform::node_set memory{node_id{0}, node_id{1}, node_id{2}, node_id{3}};
-  return topology::make_snapshot(topology::testing::read_or_fail(
-      topology::testing::claimed({.from = topology::source::origin::synthetic, .text = "node:4 core:2 pu:1"},
-                                 {.mask = mask, .memory_nodes = memory})));
-}
 
 }  // namespace homing::testing

@@ -1,6 +1,7 @@
 /// What tests of fork and join share: a tree with a known answer, helpers, branches that meet, exceptions.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <homing/fork_join.hpp>
@@ -58,5 +59,33 @@ int thrown_by(Call&& call) {
   }
   return 0;
 }
+
+/// Branches that all throw, and count themselves: for the thread that made it alone.
+class throwing_branches {
+ public:
+  [[nodiscard]] auto without_value() {
+    return [this] { begin(); };
+  }
+  [[nodiscard]] auto with_value() {
+    return [this]() -> int {
+      begin();
+      return 0;
+    };
+  }
+  /// Of those of a fork one begins, whichever that is, and its exception comes back.
+  template <class Fork>
+  void expect_one_begins(Fork&& fork) {
+    begun_ = 0;
+    EXPECT_EQ(thrown_by(fork), 1);
+    EXPECT_EQ(begun_, 1);
+  }
+
+ private:
+  void begin() {
+    ++begun_;
+    throw failure(1);
+  }
+  int begun_ = 0;
+};
 
 }  // namespace homing::testing

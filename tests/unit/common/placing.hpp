@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "memory/placer.hpp"
-#include "topology/snapshot.hpp"
 #include "unit/common/fake_kernel.hpp"
-#include "unit/common/topology_fixture.hpp"
+#include "unit/common/four_nodes.hpp"
 
 namespace homing::testing {
 
@@ -20,20 +19,11 @@ using ints = std::vector<int>;
 
 inline const domain_set four = domain_set::first(4);
 
-inline topology::snapshot four_nodes() {
-  platform::cpu_set mask;
-  for (int cpu = 0; cpu < 8; ++cpu) mask.add(cpu_id{cpu});
-  const platform::node_set memory{node_id{0}, node_id{1}, node_id{2}, node_id{3}};
-  return topology::make_snapshot(topology::testing::read_or_fail(
-      topology::testing::claimed({.from = topology::source::origin::synthetic, .text = "node:4 core:2 pu:1"},
-                                 {.mask = mask, .memory_nodes = memory})));
-}
-
 /// enforce() on the fake: elements are bytes, unless said otherwise.
 template <class Dist>
 memory::placer::result place(fake_kernel& kernel, const Dist& d, const placement_options& options = {},
                              later_policy later = later_policy::at_home) {
-  const topology::snapshot machine = four_nodes();
+  const topology::snapshot machine = four_real_nodes();
   std::vector<home_target> targets;
   for (const auto& domain : machine.domains()) targets.push_back({machine.at(domain.memory_node).id, domain.index});
   const memory_range range(kernel.bytes(), d.size());

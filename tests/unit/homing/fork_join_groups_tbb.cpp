@@ -376,28 +376,19 @@ TEST(fork_join, no_addressed_branch_begins_after_an_exception) {
     const parallelism one(parallelism::max_allowed_parallelism, 1);
     tbb::task_arena arena(1);
     arena.execute([] {
-      int begun = 0;
-      const auto fail = [&begun] {
-        ++begun;
-        throw failure(1);
-      };
-      const auto fail_to_count = [&fail]() -> int {
-        fail();
-        return 0;
-      };
-      const auto expect_one = [&begun](auto&& fork) {
-        begun = 0;
-        EXPECT_EQ(thrown_by(fork), 1);
-        EXPECT_EQ(begun, 1);
-      };
+      homing::testing::throwing_branches all;
+      const auto fail = all.without_value();
+      const auto fail_to_count = all.with_value();
       const unsigned own = to_index(homing::current_domain());
       const homing::place here = homing::on(own);
       const homing::place next = homing::on((own + 1) % homing::domain_count());
       const homing::place last = homing::on((own + homing::domain_count() - 1) % homing::domain_count());
-      expect_one([&] { fork_join(here, fail, here, fail); });
-      expect_one([&] { fork_join(here, fail, next, fail, last, fail, fail); });
-      expect_one([&] { static_cast<void>(fork_join(here, fail_to_count, next, fail_to_count, fail_to_count)); });
-      expect_one([&] { static_cast<void>(fork_join(next, fail_to_count, last, fail, here, fail_to_count)); });
+      all.expect_one_begins([&] { fork_join(here, fail, here, fail); });
+      all.expect_one_begins([&] { fork_join(here, fail, next, fail, last, fail, fail); });
+      all.expect_one_begins(
+          [&] { static_cast<void>(fork_join(here, fail_to_count, next, fail_to_count, fail_to_count)); });
+      all.expect_one_begins(
+          [&] { static_cast<void>(fork_join(next, fail_to_count, last, fail, here, fail_to_count)); });
     });
   });
 }

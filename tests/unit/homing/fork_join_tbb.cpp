@@ -263,23 +263,12 @@ TEST(fork_join, no_branch_begins_after_an_exception) {
   const parallelism one(parallelism::max_allowed_parallelism, 1);
   tbb::task_arena arena(1);
   arena.execute([] {
-    int begun = 0;
-    const auto fail = [&begun] {
-      ++begun;
-      throw failure(1);
-    };
-    const auto fail_to_count = [&fail]() -> int {
-      fail();
-      return 0;
-    };
-    const auto expect_one = [&begun](auto&& fork) {
-      begun = 0;
-      EXPECT_EQ(thrown_by(fork), 1);
-      EXPECT_EQ(begun, 1);
-    };
-    expect_one([&] { fork_join(fail, fail); });
-    expect_one([&] { fork_join(fail, fail, fail, fail, fail); });
-    expect_one([&] { static_cast<void>(fork_join(fail_to_count, fail, fail_to_count)); });
+    homing::testing::throwing_branches all;
+    const auto fail = all.without_value();
+    const auto fail_to_count = all.with_value();
+    all.expect_one_begins([&] { fork_join(fail, fail); });
+    all.expect_one_begins([&] { fork_join(fail, fail, fail, fail, fail); });
+    all.expect_one_begins([&] { static_cast<void>(fork_join(fail_to_count, fail, fail_to_count)); });
   });
 }
 
