@@ -83,8 +83,10 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       see_to_newcomers<Waiter>(*d.thread->in, pace);
       continue;
     }
-    if (d.thread->backoff.ends_at_rest(pace.rounds()) && scope.may_steal) {
-      continue;  // nobody rests before it has looked at deques as those do that don't back off; [S1] looks at all
+    // Nobody rests before a look at all deques.
+    const bool backed_off = d.thread->backoff.ends_at_rest(pace.rounds());
+    if ((pace.look_at_all_next() || backed_off) && scope.may_steal) {
+      continue;
     }
     const rest_result how = waiter.rest(*d.thread, scope);
     // Who is not called, or not for nothing, has looked everywhere itself: in its rounds, or [S1] before it slept.

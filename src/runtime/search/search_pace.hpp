@@ -62,16 +62,20 @@ class search_pace {
     }
     return rounds_ <= home_rounds ? insistence::takes : insistence::takes_from_afar;
   }
-  [[nodiscard]] round_end end() const noexcept { return was_last_look_ ? round_end::whole : round_end::at_news; }
+  [[nodiscard]] round_end end() const noexcept { return is_whole_ ? round_end::whole : round_end::at_news; }
   /// After pause(): the last look left nothing to others.
   [[nodiscard]] bool has_looked_everywhere() const noexcept { return rounds_ > patient_rounds; }
-  /// The next look leaves nothing to others. False if this one was to do so already.
+  /// The next look is at all victims. False if this one was to be already.
+  bool look_at_all_next() noexcept { return !std::exchange(is_whole_, true); }
+  /// The same, and leaves nothing to others.
   bool skip_to_last_look() noexcept {
     rounds_ = std::max(rounds_, home_rounds + 1);
+    is_whole_ = true;
     return !std::exchange(was_last_look_, true);
   }
   void reset() noexcept {
     rounds_ = 0;
+    is_whole_ = false;
     was_last_look_ = false;
     began_ = never;
   }
@@ -84,6 +88,7 @@ class search_pace {
 
  private:
   unsigned rounds_ = 0;
+  bool is_whole_ = false;
   bool was_last_look_ = false;
   static constexpr std::chrono::steady_clock::time_point never{};
   std::chrono::steady_clock::time_point began_ = never;  ///< to give the CPU away

@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include "runtime/dispatch/dispatch.hpp"
 #include "runtime/search/find_task.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "unit/common/await.hpp"
@@ -40,12 +41,16 @@ struct scene {
   int slots = 2;
   int tasks = 1;           ///< in the victim's deque
   bool with_mail = false;  ///< for the thread that looks
+  /// The thread does not look by hand, but until the arena is empty, with no time to spare; the victim is far away.
+  bool until_empty = false;
 };
 
 /// f() by a thread that counts as searching, in an arena whose worker, of another domain, has tasks in its deque.
 void beside_a_victim(const scene& s, const std::function<void()>& f) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 2);
-  tbb::task_arena arena(s.slots, 1);
+  using policy = tbb::task_arena::leave_policy;
+  tbb::task_arena arena(s.slots, 1, tbb::task_arena::priority::normal,
+                        s.until_empty ? policy::fast : policy::automatic);
   arena.execute([&] {
     const homing::domain_index here = homing::current_domain();
     sync::atomic<bool> begun{false};
@@ -54,7 +59,8 @@ void beside_a_victim(const scene& s, const std::function<void()>& f) {
     sync::atomic<bool> over{false};
     sync::atomic<int> run{0};
     sync::atomic<bool> ended{false};
-    tbb::this_task_arena::enqueue([&] {
+    const homing::place where = s.until_empty ? homing::on(homing::domain_count() / 2) : homing::place();
+    homing::enqueue(where, [&] {
       EXPECT_NE(homing::current_domain(), here);
       begun.store(true);
       await("a searcher", [&] { return searching.load(); });
@@ -72,11 +78,17 @@ void beside_a_victim(const scene& s, const std::function<void()>& f) {
     });
     await("a worker", [&] { return begun.load(); });
     thread_state& t = this_thread();
-    t.in->search().enter(t, {});
+    if (!s.until_empty) {
+      t.in->search().enter(t, {});
+    }
     searching.store(true);
     await("a victim", [&] { return ready.load(); });
     f();
-    t.in->search().stop_searching(t, {});
+    if (s.until_empty) {
+      EXPECT_EQ(run.load(), s.tasks);
+    } else {
+      t.in->search().stop_searching(t, {});
+    }
     over.store(true);
     await("the victim's end", [&] { return ended.load(); });
     EXPECT_EQ(run.load(), s.tasks + (s.with_mail ? 1 : 0));
@@ -125,6 +137,16 @@ TEST(search_news, a_round_visits_some_of_many_domains_and_the_next_ones_the_othe
         EXPECT_TRUE(finds(how)) << "a last round, number " << how.number;
       }
     });
+  });
+}
+
+/// With 31 other domains and two a round, the few rounds of a thread that leaves fast do not come to all.
+TEST(search_news, nobody_leaves_before_a_look_at_all_victims) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:32 core:8 pu:1"}}, [] {
+    for (int round = 0; round < 20; ++round) {
+      beside_a_victim({.slots = 256, .tasks = 14, .until_empty = true},
+                      [] { work_until_empty(this_thread(), *this_thread().in); });
+    }
   });
 }
 
