@@ -17,6 +17,11 @@ if(TARGET homing_cli)
   install(DIRECTORY ${HOMING_SHARE}/ DESTINATION share)
 endif()
 
+# What the commands in Python share: they find it beside their own folders.
+if(TARGET homing_cli OR TARGET homing_lab_init)
+  install(DIRECTORY commands/homing_commands DESTINATION lib/homing/commands PATTERN __pycache__ EXCLUDE)
+endif()
+
 # The lab: the launcher beside the command, everything else in a folder of its own.
 if(TARGET homing_lab_init)
   install(PROGRAMS lab/homing-lab DESTINATION bin)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
+from homing_commands import stdout
+from homing_commands.command import Command
+from homing_commands.errors import CommandError
 
-from . import campaign, known, plan, rows, stdout
-from .command import Command
+from . import campaign, known, plan, rows
 from .design import Design, load
 from .errors import ExperimentError
 from .places import Places, rows_file, standing_rows_file, tell
@@ -201,7 +203,7 @@ def main() -> None:
     try:
         with stdout.checked():
             app(prog_name="homing experiment")
-    except ExperimentError as error:
+    except CommandError as error:
         print(f"homing experiment: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
     except KeyboardInterrupt:

@@ -1,17 +1,10 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
+from homing_commands.errors import CommandError
 
-class ExperimentError(Exception):
+
+class ExperimentError(CommandError):
     """Ends a command. `code` is the exit status: 2 for a wrong file or wrong words, 1 for anything else."""
-
-    def __init__(self, text: str, hint: str = "", code: int = 1) -> None:
-        super().__init__(text)
-        self.hint = hint
-        self.code = code
-
-    def __str__(self) -> str:
-        text = super().__str__()
-        return f"{text}\n  {self.hint}" if self.hint else text
 
 
 class DesignError(ExperimentError):

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
+from homing_commands import stdout
+from homing_commands.command import Command
+from homing_commands.errors import CommandError
 
-from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file
-from . import stdout, svg
+from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
 from .boot import Stopped
-from .command import Command
 from .errors import LabError, UsageError
 from .machine import Machine
 from .output import write_text
@@ -344,7 +345,7 @@ def main() -> None:
     try:
         with stdout.checked():
             app(prog_name="homing lab")
-    except LabError as error:
+    except CommandError as error:
         print(f"homing lab: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
     except Stopped as stopped:

@@ -1,17 +1,13 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
+from homing_commands.errors import CommandError
 
-class LabError(Exception):
+
+class LabError(CommandError):
     """Ends a command. `code` is the exit status; 125 to 127 mean what they mean to `homing run`."""
 
     def __init__(self, text: str, hint: str = "", code: int = 125) -> None:
-        super().__init__(text)
-        self.hint = hint
-        self.code = code
-
-    def __str__(self) -> str:
-        text = super().__str__()
-        return f"{text}\n  {self.hint}" if self.hint else text
+        super().__init__(text, hint, code)
 
 
 class UsageError(LabError):

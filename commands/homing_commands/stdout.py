@@ -1,5 +1,4 @@
-"""A stdout that can't be written to: told in one line, also at the end, when what was kept back
-goes out."""
+"""A stdout that can't be written to: told in one line, also at the end, when what was kept back goes out."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .errors import LabError
+from .errors import CommandError
 
 
-class CantWrite(LabError):
+class CantWrite(CommandError):
     def __init__(self, error: OSError) -> None:
         super().__init__(f"can't write to stdout: {error.strerror}", code=1)
 
@@ -46,8 +45,7 @@ def _opened() -> io.TextIOWrapper:
 
 @contextmanager
 def checked() -> Iterator[None]:
-    """What can't be written, inside and at its end, raises CantWrite; to a pipe that nobody reads,
-    BrokenPipeError."""
+    """What can't be written, inside and at its end, raises CantWrite; to a pipe that nobody reads, BrokenPipeError."""
     if sys.stdout is sys.__stdout__:  # and not what a caller in Python has put in its place
         sys.stdout = _opened()
     try:

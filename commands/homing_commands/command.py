@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.core
 
-from .errors import ExperimentError
+from .errors import CommandError
 
 
 class Command(typer.core.TyperCommand):
@@ -21,6 +21,6 @@ class Command(typer.core.TyperCommand):
                 continue
             name = param.opts[0] if is_option else param.metavar or param.name.upper()
             left_out = f", or leave {name} out" if is_option else ""
-            raise ExperimentError(f"{name}: its value is empty, perhaps that of a shell variable that is not set; "
-                                  f"give one{left_out} (see {ctx.command_path} --help)", code=2)
+            raise CommandError(f"{name}: its value is empty, perhaps that of a shell variable that is not set; "
+                               f"give one{left_out} (see {ctx.command_path} --help)", code=2)
         return super().parse_args(ctx, args)

@@ -1,0 +1,1 @@
+"""What the commands in Python share: `homing lab` and `homing experiment`."""
