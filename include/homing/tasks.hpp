@@ -265,7 +265,8 @@ class task_group {
   tbb::task_group_context own_context_;
   tbb::task_group_context* context_ = &own_context_;
   detail::d1::wait_context wait_{0};
-  std::atomic<bool> waited_{true};  ///< nothing has been run since the last wait()
+  /// Nothing has been run since the last wait(). relaxed: whoever ends the group has joined those who run().
+  std::atomic<bool> waited_{true};
 };
 
 /// Runs `f` on a thread of that domain, if one comes, and waits: its value, or its exception, is the caller's. A caller
