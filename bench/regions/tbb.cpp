@@ -5,6 +5,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -68,6 +69,31 @@ int main(int argc, char** argv) {
 
   all.measure("nested_fresh", [&](std::uint64_t, auto body) {
     tbb::task_arena(threads).execute([&] { tbb::task_arena(threads).execute(body); });
+  });
+
+  // An arena a node, as programs for such machines have it: tasks of a loop each go on in one of them, all at once.
+  const int parts = std::min(threads, 4);
+  std::vector<tbb::task_arena> side_by_side(static_cast<std::size_t>(parts));
+  for (tbb::task_arena& arena : side_by_side) arena.initialize(threads / parts);
+  session.measure("side_by_side", [&](std::uint64_t iterations) {
+    std::atomic<std::uint64_t> chunks{0};
+    for (std::uint64_t region = 0; region < iterations; ++region) {
+      tbb::parallel_for(
+          0, parts,
+          [&](int part) {
+            side_by_side[static_cast<std::size_t>(part)].execute([&] {
+              tbb::parallel_for(
+                  0, threads / parts,
+                  [&](int chunk) {
+                    bench::keep(bench::chain(static_cast<std::uint64_t>(chunk), chunk_steps));
+                    chunks.fetch_add(1, std::memory_order_relaxed);
+                  },
+                  tbb::simple_partitioner{});
+            });
+          },
+          tbb::simple_partitioner{});
+    }
+    session.expect(chunks == iterations * static_cast<std::uint64_t>(threads / parts * parts), "each chunk runs once");
   });
 
   const tbb::task_arena::constraints on_node =
