@@ -15,8 +15,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
-# What ours may have, and what the best of stock has at least (seen: 0.59 to 0.62).
-REMOTE_MOST, STOCK_LEAST = 0.05, 0.50
+# What ours may have, and what the best of stock has at least (seen: 0.03, and 0.68).
+REMOTE_MOST, STOCK_LEAST = 0.05, 0.60
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Trouble(Exception):
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--machine", default="westmere", help="of `homing lab list` (default: %(default)s)")
-    parser.add_argument("--cache-scale", type=float, default=16, help="caches are so many times smaller (default: 16)")
-    parser.add_argument("--elements", type=int, default=1 << 20, help="of each of two vectors (default: %(default)s)")
-    parser.add_argument("--loops", type=int, default=50, help="how often all is updated (default: %(default)s)")
+    parser.add_argument("--cache-scale", type=float, default=8, help="caches are so many times smaller (default: 8)")
+    parser.add_argument("--elements", type=int, default=1 << 21, help="of each of two vectors (default: %(default)s)")
+    parser.add_argument("--loops", type=int, default=20, help="how often all is updated (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=1, help="each in a machine of its own (default: 1)")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one run (default: %(default)s)")

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <limits>
 #include <new>
 
 #include "platform/sanitizer.hpp"
@@ -27,6 +28,9 @@ namespace homing::platform {
 
 stack_memory::stack_memory(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > std::numeric_limits<std::size_t>::max() - 2 * page) {
+    throw std::bad_alloc();  // with the guard, and rounded up, it would not be a number of bytes
+  }
   size_ = (bytes + page - 1) / page * page;
   void* mapping = mmap(nullptr, size_ + page, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);

@@ -4,10 +4,10 @@
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/process/implicit_arena.hpp"
-#include "runtime/stack/stay.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "tbb/handed_over.hpp"
 #include "tbb/known_constraints.hpp"
+#include "tbb/live_arena.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -15,34 +15,9 @@ namespace scheduler = homing::scheduler;
 
 namespace {
 
-/// In the child of a fork: an arena of before it, unless the calling thread is in it.
-bool is_left_behind(const scheduler::arena& a) noexcept {
-  if (__builtin_expect(&a.supplier() == scheduler::resource_manager::current_or_null(), true)) {
-    return false;
-  }
-  const scheduler::thread_state* t = scheduler::this_thread_or_null;
-  return t == nullptr || scheduler::slot_held_in(*t, a) == scheduler::no_slot;
-}
-
-/// A new arena for an object whose arena is left behind.
-[[gnu::noinline]] scheduler::arena* renewed(d1::task_arena_base& user, scheduler::arena& old) {
-  scheduler::arena& fresh = scheduler::arena::make(scheduler::resource_manager::current(), old.request());
-  fresh.add_user();
-  scheduler::arena* now = nullptr;
-  if (!task_arena_impl::replace_arena(user, old, fresh, now)) {
-    fresh.drop_user();
-  }
-  return now;
-}
-
-scheduler::arena* arena_of(d1::task_arena_base& user) {
-  scheduler::arena* a = task_arena_impl::arena_of(user);
-  return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? renewed(user, *a) : a;
-}
-
 scheduler::arena& arena_or_current(d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (scheduler::arena* a = arena_of(*user)) {
+    if (scheduler::arena* a = scheduler::live_arena_of(*user)) {
       return *a;
     }
   }
@@ -96,7 +71,12 @@ void initialize(d1::task_arena_base& user) {
 
 void terminate(d1::task_arena_base& user) {
   scheduler::arena* a = task_arena_impl::exchange_arena(user, nullptr);
-  if (a != nullptr && !is_left_behind(*a)) {
+  if (a == nullptr) {
+    return;
+  }
+  if (scheduler::is_left_behind(*a)) {
+    scheduler::let_go_of_left_behind(*a);
+  } else {
     a->drop_user();
   }
 }
@@ -115,10 +95,12 @@ bool attach(d1::task_arena_base& user) {
 }
 
 void execute(d1::task_arena_base& user, d1::delegate_base& body) {
-  scheduler::execute_in_arena(scheduler::arena_thread(), *arena_of(user), body);
+  scheduler::execute_in_arena(scheduler::arena_thread(), *scheduler::live_arena_of(user), body);
 }
 
-void wait(d1::task_arena_base& user) { scheduler::work_until_empty(scheduler::arena_thread(), *arena_of(user)); }
+void wait(d1::task_arena_base& user) {
+  scheduler::work_until_empty(scheduler::arena_thread(), *scheduler::live_arena_of(user));
+}
 
 int max_concurrency(const d1::task_arena_base* user) {
   if (user != nullptr) {
@@ -156,7 +138,7 @@ void enqueue(d1::task& t, d1::task_group_context& ctx, d1::task_arena_base* user
 }
 
 void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr_t as_critical) {
-  auto& a = *reinterpret_cast<scheduler::arena*>(where);
+  scheduler::arena& a = scheduler::live_arena(*reinterpret_cast<scheduler::arena*>(where));
   scheduler::thread_state& here = scheduler::thread_for(t, ctx);
   if (as_critical != 0) {
     scheduler::bind_context(here, ctx);

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/pipeline/pipeline.hpp"
 #include "runtime/process/implicit_arena.hpp"
 #include "runtime/thread/thread_domain.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "tbb/fork_calls.hpp"
+#include "tbb/live_arena.hpp"
 
 namespace {
 
@@ -34,7 +34,7 @@ void detach(void* work, void* context, std::uint32_t domain) {
 }
 
 void enqueue(void* work, void* user, std::uint32_t domain) {
-  arena* a = user == nullptr ? nullptr : arena_access::arena_of(*static_cast<tbb::detail::d1::task_arena_base*>(user));
+  arena* a = user == nullptr ? nullptr : live_arena_of(*static_cast<tbb::detail::d1::task_arena_base*>(user));
   if (a == nullptr) {
     a = arena_thread().in;
   }

@@ -24,7 +24,11 @@ namespace {
 template <typename Exception, typename... Arguments>
 [[noreturn]] void throw_or_terminate(Arguments... arguments) {
   if (homing::scheduler::terminate_on_exception != nullptr && homing::scheduler::terminate_on_exception()) {
-    std::terminate();
+    try {
+      throw Exception(arguments...);
+    } catch (...) {
+      std::terminate();  // from a handler: the C++ library says which exception it was
+    }
   }
   throw Exception(arguments...);
 }

@@ -25,8 +25,8 @@ void fill_numa_indices(int* index_array) {
 }
 
 int numa_default_concurrency(int numa_id) {
-  return numa_id == -1 ? static_cast<int>(process_machine().default_concurrency())
-                       : constraints_default_concurrency(d1::constraints{}.set_numa_id(numa_id), 0);
+  return numa_id < 0 ? static_cast<int>(process_machine().default_concurrency())
+                     : constraints_default_concurrency(d1::constraints{}.set_numa_id(numa_id), 0);
 }
 
 unsigned core_type_count(std::intptr_t) { return static_cast<unsigned>(process_machine().core_type_ids().size()); }

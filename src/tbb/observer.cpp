@@ -1,9 +1,9 @@
 /// Exported: task_scheduler_observer.
 #include <oneapi/tbb/task_scheduler_observer.h>
 
-#include "runtime/arena/arena_access.hpp"
 #include "runtime/arena/observer_list.hpp"
 #include "runtime/process/implicit_arena.hpp"
+#include "tbb/live_arena.hpp"
 
 namespace tbb::detail::r1 {
 
@@ -18,7 +18,7 @@ void observe(d1::task_scheduler_observer& observer, bool enable) {
     watched = homing::scheduler::arena_thread().in;
   } else {
     observer.my_task_arena->initialize();
-    watched = task_arena_impl::arena_of(*observer.my_task_arena);
+    watched = homing::scheduler::live_arena_of(*observer.my_task_arena);
   }
   if (watched->observers.activate(observer) && t.in == watched) {
     watched->observers.notify_entry(t.notified, t.entered_as == homing::scheduler::thread_kind::worker);

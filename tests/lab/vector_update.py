@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Property: of a vector update whose pages and iterations a distribution has placed, less than 5% of the cache lines come from
-another node's memory, where stock oneTBB has more than half at its best. Method: bench/vector_update/table.py --check, one
+another node's memory, where stock oneTBB has more than 60% at its best. Method: bench/vector_update/table.py --check, one
 run. Usage: vector_update.py PATH-OF-HOMING BUILD-FOLDER FOLDER-OF-STOCK-LIBTBB"""
 
 import json

@@ -16,6 +16,19 @@ struct running_callback {
 };
 thread_local const running_callback* innermost_callback = nullptr;
 
+/// While it lives, a callback of that observer runs here, which was counted as busy; also if it ends by an exception.
+class in_callback {
+ public:
+  explicit in_callback(observer_list::observer& o) noexcept;
+  ~in_callback();
+  in_callback(const in_callback&) = delete;
+  in_callback& operator=(const in_callback&) = delete;
+
+ private:
+  observer_list::observer& observer_;
+  const running_callback mine_;
+};
+
 std::intptr_t own_callbacks_of(const observer_list::observer& o) noexcept {
   std::intptr_t count = 0;
   for (const running_callback* c = innermost_callback; c != nullptr; c = c->outer) count += c->of == &o ? 1 : 0;
@@ -52,6 +65,18 @@ class observer_proxy {
 namespace homing::scheduler {
 
 using proxy = tbb::detail::r1::observer_proxy;
+
+namespace {
+
+in_callback::in_callback(observer_list::observer& o) noexcept : observer_(o), mine_{&o, innermost_callback} {
+  innermost_callback = &mine_;
+}
+in_callback::~in_callback() {
+  innermost_callback = mine_.outer;
+  proxy::busy(observer_).fetch_sub(1, sync::release);
+}
+
+}  // namespace
 
 // Most arenas have no observer, and many live for one loop.
 observer_list::shared_state& observer_list::made_state() {
@@ -162,11 +187,8 @@ void observer_list::visit(number& after, const number& until, Call&& call) {
       after = (*next)->number;
       proxy::busy(*o).fetch_add(1, sync::relaxed);  // relaxed: under the lock that deactivate() takes first
     }
-    const running_callback mine{o, innermost_callback};
-    innermost_callback = &mine;
+    const in_callback now(*o);
     call(*o);
-    innermost_callback = mine.outer;
-    proxy::busy(*o).fetch_sub(1, sync::release);
   }
 }
 

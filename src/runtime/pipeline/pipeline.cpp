@@ -215,9 +215,10 @@ class stage_task final : public d1::task {
       start_next_input(ed);
     }
     const bool may_be_null = filter.object_may_be_null();
-    stopped_filter = nullptr;
     void* item = filter(nullptr);
-    const bool stopped = may_be_null ? item == nullptr && stopped_filter == &filter : item == nullptr;
+    // Taken back: the body may wait, and run this function within itself, before it makes its own item.
+    const bool said_stop = std::exchange(stopped_filter, nullptr) == &filter;
+    const bool stopped = item == nullptr && (said_stop || !may_be_null);
     if (stopped) {
       pipeline_.ended_.store(true, sync::release);
       return false;

@@ -87,7 +87,9 @@ std::size_t live_controls(std::size_t parameter) {
 }
 
 bool terminate_on_exception() noexcept { return active_value(global_control::terminate_on_exception) != 0; }
-std::size_t thread_stack_size() noexcept { return active_value(global_control::thread_stack_size); }
+std::size_t thread_stack_size() noexcept {
+  return std::max(active_value(global_control::thread_stack_size), stack_bytes_min);
+}
 bool fast_leave_everywhere() noexcept { return active_value(global_control::leave_policy) != 0; }
 std::size_t max_allowed_parallelism() noexcept { return active_value(global_control::max_allowed_parallelism); }
 

@@ -15,7 +15,9 @@ bool terminate_on_exception() noexcept;
 /// More threads than this are never made; who asks for more is told so.
 inline constexpr std::size_t parallelism_max = 4096;
 
-/// Bytes of stack for a new worker or coroutine.
+inline constexpr std::size_t stack_bytes_min = 64 * 1024;
+
+/// Bytes of stack for a new worker or coroutine: what its user wants, and at least so many.
 std::size_t thread_stack_size() noexcept;
 
 /// True if workers leave an arena as soon as it has no work.

@@ -135,11 +135,11 @@ void notify_entry(thread_state& t) {
 }
 
 arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
+  if (stay_.frees_slot()) {  // else the outer stay lasts longer, and has a mark or a reference of its own
+    t.slot->visit.begin();   // [A4] before an observer is told: it may end the arena
+  }
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
-  if (stay_.frees_slot()) {  // else the outer stay lasts longer, and has a mark or a reference of its own
-    t.slot->visit.begin();
-  }
 }
 
 arena_visit::~arena_visit() {

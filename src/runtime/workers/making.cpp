@@ -18,7 +18,6 @@
 namespace homing::scheduler {
 namespace {
 
-constexpr std::size_t stack_bytes_min = 64 * 1024;
 
 }  // namespace
 
@@ -169,7 +168,7 @@ bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
 bool resource_manager::make_thread(worker& w) noexcept {
   w.index = names_given_.fetch_add(1, sync::relaxed);
   w.manager = this;
-  w.stack_bytes = std::max(thread_stack_size(), stack_bytes_min);
+  w.stack_bytes = thread_stack_size();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, w.stack_bytes);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/forked_child.hpp"
 #include "unit/common/held_threads.hpp"
 #include "unit/common/own_process.hpp"
 #include "unit/common/sandbox.hpp"
@@ -134,6 +135,21 @@ TEST(tasks, an_enqueued_one_runs_even_where_no_worker_is_allowed) {
       homing::enqueue(on(d), [&] { ran.store(true); });
       await("an enqueued task", [&] { return ran.load(); });
     }
+  });
+}
+
+TEST(tasks, an_enqueued_one_runs_in_the_child_of_a_fork_in_an_arena_of_before) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  in_own_process(four_by_two, [] {
+    tbb::task_arena arena(2, 1);
+    arena.initialize();
+    EXPECT_TRUE(homing::testing::child_can([&] {
+      std::atomic<bool> ran{false};
+      homing::enqueue(arena, on(1U), [&] { ran.store(true); });
+      await("an enqueued task", [&] { return ran.load(); });
+      return true;
+    }));
   });
 }
 

@@ -249,4 +249,28 @@ TEST(pipelines, without_memory_for_a_task_no_item_is_lost) {
   });
 }
 
+// The input's body waits, and meanwhile runs the same filter's next call, which says stop.
+TEST(pipelines, a_null_item_is_not_lost_where_its_input_waits) {
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  tbb::task_group group;
+  group.run([] {});
+  int calls = 0;
+  int made = 0;
+  int through = 0;
+  const auto input = tbb::make_filter<void, int>(filter_mode::parallel, [&](tbb::flow_control& control) {
+    const int call = ++calls;
+    if (call > 3) {
+      control.stop();
+      return 0;
+    }
+    if (call == 1) group.wait();
+    ++made;
+    return 0;
+  });
+  tbb::parallel_pipeline(4, input & tbb::make_filter<int, void>(filter_mode::parallel, [&](int) { ++through; }));
+  group.wait();
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(through, made);
+}
+
 }  // namespace

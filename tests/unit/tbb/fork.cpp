@@ -2,6 +2,7 @@
 // itself, or its alarm ends it.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/concurrent_queue.h>
+#include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/mutex.h>
@@ -288,6 +289,65 @@ TEST(fork, so_it_is_where_the_child_is_in_the_arena) {
   SKIP_UNDER_TSAN();
   tbb::task_arena arena(3);
   arena.execute([&] { fork_during_a_callback(arena, use_what_needs_no_worker); });
+}
+
+TEST(fork, a_flow_graph_made_before_it_goes_on_in_the_child) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  tbb::flow::graph graph;
+  std::atomic<int> ran{0};
+  tbb::flow::function_node<int, int> node(graph, tbb::flow::unlimited, [&](int i) {
+    ++ran;
+    return i;
+  });
+  for (const bool was_used : {false, true}) {
+    EXPECT_TRUE(child_can([&] {
+      ran = 0;
+      for (int i = 0; i < 10; ++i) node.try_put(i);
+      graph.wait_for_all();
+      return ran == 10;
+    })) << "used before: "
+        << was_used;
+    node.try_put(1);
+    graph.wait_for_all();
+  }
+}
+
+/// Shows which arena it stands for.
+struct open_arena : tbb::task_arena {
+  using task_arena::task_arena;
+  [[nodiscard]] const void* stands_for() const { return my_arena.load(); }
+};
+
+TEST(fork, objects_of_one_arena_of_before_it_have_one_in_the_child_which_ends) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  open_arena arena(2, 1);
+  std::unique_ptr<open_arena> attached;
+  arena.execute([&] { attached = std::make_unique<open_arena>(tbb::task_arena::attach{}); });
+  EXPECT_TRUE(child_can([&] {
+    const void* const before = arena.stands_for();
+    arena.execute([] {});
+    attached->execute([] {});
+    const bool same = arena.stands_for() == attached->stands_for() && arena.stands_for() != before;
+    attached->terminate();
+    arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
+    arena.terminate();
+    tbb::task_scheduler_handle scheduler{tbb::attach{}};
+    return same && tbb::finalize(scheduler, std::nothrow);
+  }));
+}
+
+TEST(fork, an_arena_made_before_it_takes_observers_in_the_child) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  tbb::task_arena arena(2, 1);
+  arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
+  EXPECT_TRUE(child_can([&] {
+    counting_observer observer(arena);
+    arena.execute([] {});
+    return observer.entries > 0;
+  }));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -355,6 +356,30 @@ TEST(observer, of_the_thread_that_ends_the_process_sees_it_leave) {
   char said[4];
   EXPECT_EQ(read(ends[0], said, sizeof said), 1) << "one exit";
   close(ends[0]);
+}
+
+struct throwing_observer : tbb::task_scheduler_observer {
+  explicit throwing_observer(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
+  ~throwing_observer() override { observe(false); }
+  throwing_observer(const throwing_observer&) = delete;
+  throwing_observer& operator=(const throwing_observer&) = delete;
+  void on_scheduler_entry(bool) override {
+    if (throws) throw std::runtime_error("expected");
+  }
+  bool throws = true;
+};
+
+TEST(observer, whose_callback_throws_can_be_switched_off) {
+  tbb::task_arena arena(1);
+  throwing_observer observer(arena);
+  bool ran = false;
+  EXPECT_THROW(arena.execute([&] { ran = true; }), std::runtime_error);
+  EXPECT_FALSE(ran);
+  observer.throws = false;
+  arena.execute([&] { ran = true; });
+  EXPECT_TRUE(ran);
+  observer.observe(false);  // would wait for ever for a callback that has not ended
+  EXPECT_FALSE(observer.is_observing());
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -332,6 +334,34 @@ TEST(suspend, a_callback_may_wait_and_suspend_itself) {
         tbb::simple_partitioner());
   });
   EXPECT_EQ(went_on, tasks);
+}
+
+TEST(suspend, a_stack_has_what_a_small_function_needs_however_little_is_asked_for) {
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{16384}}) {
+    const tbb::global_control stack(tbb::global_control::thread_stack_size, bytes);
+    EXPECT_EQ(tbb::global_control::active_value(tbb::global_control::thread_stack_size), bytes);
+    int went_on = 0;
+    tbb::task_arena arena(1);
+    arena.execute([&] {
+      tbb::task::suspend([](tbb::task::suspend_point p) { tbb::task::resume(p); });
+      ++went_on;
+    });
+    EXPECT_EQ(went_on, 1);
+  }
+}
+
+TEST(suspend, a_stack_that_cannot_be_had_is_an_exception) {
+  const tbb::global_control stack(tbb::global_control::thread_stack_size, std::numeric_limits<std::size_t>::max());
+  tbb::task_arena arena(1);
+  bool was_called = false;
+  const auto suspend = [&] {
+    tbb::task::suspend([&](tbb::task::suspend_point p) {
+      was_called = true;
+      tbb::task::resume(p);
+    });
+  };
+  EXPECT_THROW(arena.execute(suspend), std::bad_alloc);
+  EXPECT_FALSE(was_called);
 }
 
 }  // namespace

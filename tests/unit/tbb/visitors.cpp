@@ -4,6 +4,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,6 +184,42 @@ TEST_F(visitors, leave_an_ended_arena_in_the_child_of_a_fork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(ran, 2 * iterations);
+}
+
+struct open_arena : task_arena {
+  using task_arena::task_arena;
+  [[nodiscard]] const void* stands_for() const { return my_arena.load(); }
+};
+
+/// Ends the arena as the first thread comes in.
+struct ending_observer : tbb::task_scheduler_observer {
+  explicit ending_observer(task_arena& arena) : task_scheduler_observer(arena), ended(arena) { observe(true); }
+  ~ending_observer() override { observe(false); }
+  ending_observer(const ending_observer&) = delete;
+  ending_observer& operator=(const ending_observer&) = delete;
+  void on_scheduler_entry(bool) override {
+    if (!has_ended.exchange(true)) ended.terminate();
+  }
+  task_arena& ended;
+  std::atomic<bool> has_ended{false};
+};
+
+TEST_F(visitors, keep_the_arena_that_an_observer_ends_as_they_come) {
+  for (int r = 0; r < rounds; ++r) {
+    open_arena arena(4);
+    arena.initialize();
+    const void* const before = arena.stands_for();
+    ending_observer observer(arena);
+    arena.execute([&] {
+      loop();
+      open_arena next(4);
+      next.initialize();
+      EXPECT_NE(next.stands_for(), before) << "its memory is in use";
+      loop();
+    });
+    EXPECT_TRUE(observer.has_ended);
+  }
+  EXPECT_EQ(ran, 2 * rounds * iterations);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "tbb/live_arena.hpp"
+
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/stack/stay.hpp"
+#include "runtime/workers/resource_manager.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+[[gnu::noinline]] arena& successor_of(arena& old) {
+  worker_account& account = old.account();
+  arena* known = account.successor.load(sync::acquire);
+  if (known != nullptr) {
+    return *known;
+  }
+  arena& fresh = arena::make(resource_manager::current(), old.request());
+  fresh.add_user();  // the old arena itself, until no object stands for it
+  // acq_rel: publishes the new arena, or acquires the one that another thread made.
+  if (account.successor.compare_exchange_strong(known, &fresh, sync::acq_rel, sync::acquire)) {
+    return fresh;
+  }
+  fresh.drop_user();
+  return *known;
+}
+
+[[gnu::noinline]] arena* renewed(tbb::detail::d1::task_arena_base& user, arena& old) {
+  arena& successor = successor_of(old);
+  successor.add_reference();
+  successor.add_user();
+  arena* now = nullptr;
+  if (arena_access::replace_arena(user, old, successor, now)) {
+    let_go_of_left_behind(old);
+  } else {
+    successor.drop_user();
+  }
+  return now;
+}
+
+}  // namespace
+
+bool is_left_behind(const arena& a) noexcept {
+  if (__builtin_expect(&a.supplier() == resource_manager::current_or_null(), true)) {
+    return false;
+  }
+  const thread_state* t = this_thread_or_null;
+  return t == nullptr || slot_held_in(*t, a) == no_slot;
+}
+
+arena& live_arena(arena& a) { return __builtin_expect(is_left_behind(a), false) ? successor_of(a) : a; }
+
+arena* live_arena_of(tbb::detail::d1::task_arena_base& user) {
+  arena* a = arena_access::arena_of(user);
+  return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? renewed(user, *a) : a;
+}
+
+void let_go_of_left_behind(arena& a) noexcept {
+  worker_account& account = a.account();
+  const int objects = account.users.fetch_sub(1, sync::acq_rel) - 1 - (account.is_implicit ? 1 : 0);
+  if (objects > 0) {
+    return;  // [A29] another may use the successor through it
+  }
+  if (arena* successor = account.successor.exchange(nullptr, sync::acq_rel)) {
+    successor->drop_user();
+  }
+}
+
+}  // namespace homing::scheduler
