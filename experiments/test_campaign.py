@@ -45,7 +45,7 @@ program = "mg"
 scenario = "far"
 [[analysis]]
 response = "median_ms"
-factors = ["scenario"]
+factors = ["scenario", "env.HOMING_STEAL"]
 only = { program = "cg" }
 """
 PROGRAM = """#!{python}
@@ -118,7 +118,7 @@ class Files(Folder):
         self.refused('scenario = "far"\n[[', 'scenario = "further"\n[[', "further", "leave_out")
         self.refused('"median_ms"', '"speed"', "response", "'speed'", "median_ms")
         self.refused('only = { program = "cg" }', 'only = { program = "ft" }', "only", "'ft'")
-        self.refused('only = { program = "cg" }', 'confidence = 95', "confidence", "95")
+        self.refused('only = { program = "cg" }', 'only = { program = "cg" }\nconfidence = 95', "confidence", "95")
         self.refused("[factors]", "[factors", "no TOML")
         with self.assertRaisesRegex(ExperimentError, "can't read .*nowhere"):
             design.load(self.folder / "nowhere.toml")

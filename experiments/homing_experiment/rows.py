@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from . import settings
+from .columns import IDENTITY, SAID, WHERE
 from .design import Design
 from .errors import ExperimentError
 from .responses import RESPONSES
 
-IDENTITY = ("design", "run", "block", "place", "cell", "run_seed", "started", "kind", "status", "message")
-WHERE = ("commit", "parts", "host", "host_load", "host_seconds", "boot")
-SAID = ("ms", "unit", "result", "pages", "moved_bytes", "note")
 KINDS = ("virtual", "modelled", "measured")  # a made-up machine, the lab's model, a real machine
 
 
