@@ -74,6 +74,8 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
         "transform": transform, "reason": reason,
         "box_cox": None if profile is None else {"lambda": profile.best, "low": profile.low, "high": profile.high},
         "replicates": list(model.replicates), "error_deviation": model.error_deviation, "error_freedom": model.error_freedom,
+        "blocks": None if model.blocks is None else {
+            "name": model.blocks_name, "freedom": model.block_freedom, "factors": model.blocks},
         "mean": _said(model.mean(), transform, True), "effects": [_said(one, transform) for one in model.effects()],
         "anova": [vars(row) for row in model.anova()],
         "contrasts": [_said(model.contrast(c["factor"], c["plus"], c["minus"]), transform) for c in analysis["contrasts"]],

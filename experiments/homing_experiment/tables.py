@@ -36,10 +36,13 @@ def tables(found: dict[str, Any]) -> list[Table]:
         result.append(_against(found, percent))
     model = found["model"]
     if model:
+        over = ["F is over"] if model["blocks"] else []
         result.append((f"Variation ({'logarithm of the response' if model['transform'] == 'log' else 'response'})",
-                       ["component", "sum of squares", "share", "freedom", "F", "p"],
+                       ["component", "sum of squares", "share", "freedom", "F", "p", *over],
                        [[row["name"], number(row["sum_of_squares"]), f"{row['percent']:.1f}%", str(row["freedom"]),
-                         "" if row["f"] is None else number(row["f"]), chance(row["p"])] for row in model["anova"]]))
+                         "" if row["f"] is None else number(row["f"]), chance(row["p"]),
+                         *([row["against"] or ""] if over else [])]
+                        for row in model["anova"]]))
         multiplied = model["transform"] == "log"
         head = ["", f"effect [{percent}]", *(["multiplies by"] if multiplied else []), ""]
         rows = [["mean", *_effect(model["mean"], multiplied), ""]]
@@ -93,6 +96,10 @@ def notes(found: dict[str, Any]) -> list[str]:
                         "counts against them.")
         said.append(f"{len(found['model']['residuals'])} runs, {low if low == high else f'{low} to {high}'} of each combination; errors: standard deviation "
                     f"{number(found['model']['error_deviation'])}, {found['model']['error_freedom']} degrees of freedom.")
+        if found["model"]["blocks"]:
+            blocks = found["model"]["blocks"]
+            said.append(f"Intervals of {' and of '.join(['the mean', *blocks['factors']])}: from how {blocks['name']} differ, "
+                        f"{blocks['freedom']} degrees of freedom; all others from the errors.")
     said += [f"Warning: {remark}." for remark in found["remarks"]]
     if any(cell["median"]["sure"] is False for cell in found["cells"]):
         said.append("`~`: an interval by bootstrap over fewer than five blocks, too narrow to be believed.")

@@ -18,6 +18,7 @@ try:
     import pandas as pd
     import matplotlib  # noqa: F401
     import statsmodels  # noqa: F401
+    from scipy import stats
 except ModuleNotFoundError as missing:
     print(f"skipped: no {missing.name} (scripts/setup experiment)")
     sys.exit(77)
@@ -155,6 +156,34 @@ class Published(unittest.TestCase):
         self.near(scenario.value, 20)
         self.assertLess(scenario.high - scenario.value, 0.1 * (without.contrast("scenario", [1], [0]).high - scenario.value))
         self.near(float(np.abs(within.residuals).max()), 1)
+
+    def test_what_differs_between_groups_of_blocks(self):
+        """The mean and the program's effect hang on the inputs that were drawn: F and intervals are those of one mean an
+        input, as of whole plots. Independent: scipy on these means. What is within a program is over the errors."""
+        source = np.random.default_rng(8)
+        data = pd.DataFrame([{"program": p, "scenario": s, "block": b, "y": 10 * p + 3 * s + drawn + source.normal(0, 0.1)}
+                             for p in range(3) for b, drawn in enumerate(source.normal(0, 2, 4)) for s in range(5)])
+        model = Factorial(data, ["program", "scenario"], 0.95, ["program"])
+        inputs = data.groupby(["program", "block"])["y"].mean()
+        expected = stats.f_oneway(*(inputs[p] for p in range(3)))
+        found = {row.name: row for row in model.anova()}
+        self.near(found["program"].f, expected.statistic, 6)
+        self.near(found["program"].p, expected.pvalue, 8)
+        self.assertEqual((found["program"].against, found["scenario"].against), ("blocks within program", "errors"))
+        contrast = model.contrast("program", [1], [0])
+        spread = np.sqrt(sum(((inputs[p] - inputs[p].mean()) ** 2).sum() for p in range(3)) / 9)
+        self.near(contrast.high - contrast.value, float(stats.t.ppf(0.975, 9) * spread * np.sqrt(2 / 4)), 6)
+        self.near(model.mean().high - model.mean().value, float(stats.t.ppf(0.975, 9) * spread / np.sqrt(12)), 6)
+        scenario = model.contrast("scenario", [1], [0])
+        t = float(stats.t.ppf(0.975, model.error_freedom))
+        self.near(scenario.high - scenario.value, t * model.error_deviation * float(np.sqrt(2 / 12)), 6)
+        for levels in (model.level_means("scenario")[0], model.weigh((), (), np.eye(15)[0])):  # of both
+            self.assertTrue(scenario.high - scenario.value < levels.high - levels.value < 10)
+        whole = Factorial(GRAFTS, ["pressure"], 0.95, []).mean()
+        batches = GRAFTS.groupby("block")["y"].mean()
+        self.near(whole.high - whole.value, float(stats.t.ppf(0.975, 5) * batches.std() / np.sqrt(6)), 6)
+        without = Factorial(data, ["program", "scenario"], 0.95).anova()
+        self.assertEqual([row.against for row in without], ["errors"] * 3 + [None] * 2)
 
     def test_a_block_that_is_not_whole_is_left_out(self):
         data = pd.DataFrame([{"block": block, "cell": cell} for block in range(3) for cell in "abc"])
