@@ -135,21 +135,22 @@ def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> l
     asked = analysis["against"]
     if asked is None:
         return None
-    best = max if analysis["response"] in HIGHER_IS_BETTER else min
+    worst = min if analysis["response"] in HIGHER_IS_BETTER else max  # of the ratios: against the best
     others = [name for name in analysis["factors"] if name != asked["factor"]]
     present = [[level for level in design.factors[name] if level in set(frame[name])] for name in others]
     found = []
     for values in itertools.product(*present):
         fixed = dict(zip(others, values))
         own = _by_block(frame, fixed | {asked["factor"]: asked["level"]})
-        rivals = {level: _by_block(frame, fixed | {asked["factor"]: level}) for level in asked["best_of"]}
-        rivals = {level: values_ for level, values_ in rivals.items() if values_}
-        if not own or not rivals:
+        ratios = {level: bootstrap.ratio(own, _by_block(frame, fixed | {asked["factor"]: level}), analysis["confidence"], design.seed)
+                  for level in asked["best_of"]}
+        rivals = {level: ratio for level, ratio in ratios.items() if ratio is not None}
+        if not rivals:
             continue
-        rival = best(rivals, key=lambda level: float(np.median(list(rivals[level].values()))))
+        rival = worst(rivals, key=lambda level: rivals[level].value)
+        ratio, higher = rivals[rival], analysis["response"] in HIGHER_IS_BETTER
         paper = asked["paper"].get(str(values[0])) if isinstance(asked["paper"], dict) and values else asked["paper"] or None
-        ratio = bootstrap.ratio(own, rivals[rival], analysis["confidence"], design.seed)
-        found.append({"levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper or None,
-                      "no_worse": None if ratio is None or not paper else
-                      (ratio.value >= paper if analysis["response"] in HIGHER_IS_BETTER else ratio.value <= paper)})
+        found.append({"levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper,
+                      "no_worse": (ratio.value >= paper if higher else ratio.value <= paper) if paper else None,
+                      "spans": ratio.low <= paper <= ratio.high if paper else None})
     return found

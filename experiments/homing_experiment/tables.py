@@ -6,6 +6,7 @@ import csv
 import io
 from typing import Any
 
+UNSURE = " ~"
 Table = tuple[str, list[str], list[list[str]]]
 
 
@@ -21,7 +22,7 @@ def interval(one: dict[str, Any] | None) -> str:
         return "-"
     if one.get("blocks") == 1:
         return number(one["value"])
-    mark = "" if one.get("sure", True) else " ~"
+    mark = "" if one.get("sure", True) else UNSURE
     return f"{number(one['value'])} [{number(one['low'])}, {number(one['high'])}]{mark}"
 
 
@@ -80,7 +81,8 @@ def _cells(found: dict[str, Any], percent: str) -> Table:
 def _against(found: dict[str, Any], percent: str) -> Table:
     others = len(found["against"][0]["levels"])
     words = {None: "", True: "no worse than the paper's", False: "worse than the paper's"}
-    rows = [[*map(str, one["levels"]), str(one["best"]), interval(one["ratio"]), number(one["paper"]), words[one["no_worse"]]] for one in found["against"]]
+    rows = [[*map(str, one["levels"]), str(one["best"]), interval(one["ratio"]), number(one["paper"]),
+             words[one["no_worse"]] + (", but the interval spans it" if one["spans"] else "")] for one in found["against"]]
     return (f"Against the best of the others, which is chosen after the fact [{percent}]",
             [*(["", ] * others), "best of the others", "ratio", "the paper's", ""], rows)
 
@@ -101,7 +103,7 @@ def notes(found: dict[str, Any]) -> list[str]:
             said.append(f"Intervals of {' and of '.join(['the mean', *blocks['factors']])}: from how {blocks['name']} differ, "
                         f"{blocks['freedom']} degrees of freedom; all others from the errors.")
     said += [f"Warning: {remark}." for remark in found["remarks"]]
-    if any(cell["median"]["sure"] is False for cell in found["cells"]):
+    if any(cell.endswith(UNSURE) for _, _, rows in tables(found) for row in rows for cell in row):
         said.append("`~`: an interval by bootstrap over fewer than five blocks, too narrow to be believed.")
     return said
 

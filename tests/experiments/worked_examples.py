@@ -275,6 +275,13 @@ class Decisions(unittest.TestCase):
         self.assertIsNone(bootstrap.ratio({0: 1.0}, {1: 1.0}, 0.95, 1))
         self.assertIsNone(bootstrap.ratio({0: 1.0}, {0: 0.0}, 0.95, 1))
 
+    def test_ratios_of_blocks_with_other_inputs(self):
+        """0.8, 0.9 and 1 of inputs that differ a hundredfold: the ratio is 0.9, where that of the medians would be 0.8 or 1."""
+        base = {0: 1.0, 1: 10.0, 2: 100.0, 3: 7.0}
+        own = {0: 0.9, 1: 8.0, 2: 100.0}
+        found = bootstrap.ratio(own, base, 0.95, 1)
+        self.assertEqual((found.value, found.low, found.high, found.blocks), (0.9, 0.8, 1.0, 3))
+
 
 CAMPAIGN = """
 schema = 1
@@ -341,6 +348,25 @@ class Whole(unittest.TestCase):
         self.assertEqual((against["cg"]["best"], against["cg"]["no_worse"], against["mg"]["no_worse"]), ("homing", True, False))
         program = next(row for row in found["model"]["anova"] if row["name"] == "program")
         self.assertGreater(program["percent"], 80)
+
+    def test_marks_are_explained_where_they_are(self):
+        """Six blocks, one run a block of all but the base line, which lacks two: its ratios alone are unsure."""
+        found = rows.good(self.store.load())
+        self.assertNotIn("~", tables.text(analyse.analyse(self.design, found, self.design.analyses[0])))
+        part = [row for row in found if row["variant"] != "tbb" or int(row["block"]) > 1]
+        said = tables.text(analyse.analyse(self.design, part, self.design.analyses[0]))
+        self.assertIn("] ~", said)
+        self.assertIn("`~`: an interval", said)
+        single = [row for row in found if row["block"] == "0"]
+        self.assertNotIn("~", tables.text(analyse.analyse(self.design, single, self.design.analyses[0])))
+
+    def test_what_the_paper_says_inside_the_interval(self):
+        found = analyse.analyse(self.design, rows.good(self.store.load()), self.design.analyses[0])
+        self.assertEqual([one["spans"] for one in found["against"]], [False, False])
+        ratio = found["against"][0]["ratio"]
+        analysis = self.design.analyses[0] | {"against": self.design.analyses[0]["against"] | {"paper": {"cg": ratio["high"]}}}
+        again = analyse.analyse(self.design, rows.good(self.store.load()), analysis)
+        self.assertIn("no worse than the paper's, but the interval spans it", tables.text(again))
 
     def test_the_command(self):
         code, out, _ = self.command("analyse", str(self.file))
