@@ -86,7 +86,8 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
     batches = missing(design, rows.done(stood, bounds.retry))
     progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
     begun, count, failures = time.monotonic(), 0, 0
-    for batch in batches:
+    while batches:
+        batch = batches.pop(0)
         if bounds.seconds is not None and time.monotonic() - begun >= bounds.seconds:
             break
         if bounds.runs is not None:
@@ -107,7 +108,12 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
             continue
         finished = [finished_row(design, places, one, started, load) for one in found]
         store.add(finished)
-        count += len(batch)
+        known = {row["run"] for row in finished}
+        left = [one for one in batch if one.key not in known]
+        if left:
+            tell(f"a virtual machine ended before {len(left)} of its {len(batch)} runs did: they have another")
+            batches.insert(0, left)
+        count += len(finished)
         progress.done(finished)
     progress.end()
     return status(design, store)

@@ -82,7 +82,7 @@ def run(
         bounds = campaign.Bounds(None if minutes is None else 60 * minutes, runs, retry)
         found = campaign.run(design, places, store, bounds, Progress())
     _print(found) if as_json else _tell_status(found)
-    raise typer.Exit(1 if found["failed"] else 0)
+    raise typer.Exit(1 if found["failed"] or (found["left"] and minutes is None and runs is None) else 0)
 
 
 def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
@@ -199,7 +199,9 @@ def report(
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended, too
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+            signal.signal(ending, signal.default_int_handler)  # so that what was started is ended, too
     try:
         with stdout.checked():
             app(prog_name="homing experiment")

@@ -5,11 +5,13 @@ Box and Cox (1964), and made-up data whose effects are known. Needs the packages
 import contextlib
 import io
 import json
+import signal
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "experiments"))
 
@@ -377,9 +379,23 @@ class Whole(unittest.TestCase):
         self.assertEqual([one["name"] for one in json.loads(out)["analyses"]], ["lines"])
         code, out, _ = self.command("analyse", str(self.file), "--csv")
         self.assertIn("lines,", out)
+        with mock.patch("signal.signal") as handle:  # a terminal that is closed ends what was started, unless nohup says otherwise
+            self.command("status", str(self.file))
+            self.assertIn(mock.call(signal.SIGHUP, signal.default_int_handler), handle.mock_calls)
+        with mock.patch("signal.getsignal", lambda _: signal.SIG_IGN), mock.patch("signal.signal") as handle:
+            self.command("status", str(self.file))
+            self.assertEqual(handle.mock_calls, [])
         for wrong in (("--only", "speed"), ("--json", "--csv")):
             code, _, err = self.command("analyse", str(self.file), *wrong)
             self.assertEqual((code, wrong[0] in err), (2, True))
+
+    def test_runs_that_are_left(self):
+        """Exit status 1 if the call had no bound."""
+        status = {"name": "x", "done": 1, "runs": 2, "left": 1, "cells": 1, "replicates": 2, "seconds_left": None, "rows": "", "commits": [],
+                  "builds": 1, "failed": []}
+        with (mock.patch.object(cli.campaign, "run", lambda *_: status), mock.patch.object(cli.known, "refuse_unknown"),
+              mock.patch.object(cli.Places, "find")):
+            self.assertEqual([self.command("run", str(self.file), *more)[0] for more in ([], ["--runs", "1"], ["--minutes", "1"])], [1, 0, 0])
 
     def test_a_page_keeps_the_words_around(self):
         page = self.folder / "page.md"
