@@ -51,6 +51,10 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
     if (frame.groupby("cell")["parts"].nunique() > 1).any():
         found["remarks"].append("the rows come from several builds: some cell's runs were made with different libraries or programs")
     try:
+        absent = _left_out(design, analysis)
+        if absent:
+            raise ExperimentError(f"the campaign's file leaves {len(absent)} combinations out, ({', '.join(map(str, absent[0]))}) first",
+                                  "a full factorial needs them all: choose levels with `only`")
         _model(frame, analysis, found)
     except ExperimentError as error:
         found["model"] = None
@@ -80,6 +84,16 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
         "anova": [vars(row) for row in model.anova()],
         "contrasts": [_said(model.contrast(c["factor"], c["plus"], c["minus"]), transform) for c in analysis["contrasts"]],
         "residuals": model.residuals.tolist(), "predicted": model.predicted.tolist()}
+
+
+def _left_out(design: Design, analysis: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The combinations of the analysis's levels that are no cells of the campaign."""
+    cells = [dict(cell.levels) for cell in design.cells]
+    inside = {tuple(cell[name] for name in analysis["factors"]) for cell in cells
+              if all(cell[name] in some for name, some in analysis["only"].items())}
+    levels = [[level for level in design.factors[name] if any(cell[at] == level for cell in inside)]
+              for at, name in enumerate(analysis["factors"])]
+    return [one for one in itertools.product(*levels) if one not in inside]
 
 
 def _whole_blocks(frame: pd.DataFrame, blocks: list[str], found: dict[str, Any]) -> tuple[pd.DataFrame, list[str] | None]:
@@ -150,7 +164,7 @@ def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> l
         rival = worst(rivals, key=lambda level: rivals[level].value)
         ratio, higher = rivals[rival], analysis["response"] in HIGHER_IS_BETTER
         paper = asked["paper"].get(str(values[0])) if isinstance(asked["paper"], dict) and values else asked["paper"] or None
-        found.append({"levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper,
+        found.append({"factor": asked["factor"], "level": asked["level"], "levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper,
                       "no_worse": (ratio.value >= paper if higher else ratio.value <= paper) if paper else None,
                       "spans": ratio.low <= paper <= ratio.high if paper else None})
     return found

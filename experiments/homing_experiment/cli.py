@@ -152,7 +152,7 @@ def analyse(
     rows_: RowsFile = None,
     only: Annotated[Optional[list[str]], typer.Option("--only", metavar="NAME", help="this analysis of the file; repeatable")] = None,
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="every table, one after the other")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="one table of plain figures, a line each")] = False,
 ) -> None:
     """Say what the rows mean: effects, analysis of variance, contrasts, ratios, and where their assumptions fail.
 
@@ -166,9 +166,9 @@ def analyse(
     if as_json:
         _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed, "analyses": found})
         return
-    from . import tables
+    from . import spreadsheet, tables
 
-    sys.stdout.write(tables.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
+    sys.stdout.write(spreadsheet.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
 
 
 @app.command(cls=Command)

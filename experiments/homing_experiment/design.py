@@ -148,7 +148,7 @@ def _factors(path: Path, tree: dict[str, Any]) -> dict[str, list[Any]]:
         if not settings.is_setting(name) and FACTOR.fullmatch(name) is None:
             raise DesignError(where, f"'{name}'", "a setting, or a name of small letters, digits and _")
         if name in columns.RESERVED or name == "arguments":
-            raise DesignError(where, f"'{name}'", "another name: rows have a column of that one" if name in columns.RESERVED else
+            raise DesignError(where, f"'{name}'", "another name: a column has that one" if name in columns.RESERVED else
                               "a factor with a name of its own, and arguments in the tables of its levels")
         if not isinstance(levels, list) or not 1 <= len(levels) <= LEVELS_MAX:
             raise DesignError(f"{where}.{name}", repr(levels)[:60], f"a list of 1 to {LEVELS_MAX} levels")

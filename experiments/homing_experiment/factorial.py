@@ -68,7 +68,8 @@ class Factorial:
         whole = math.prod(len(levels) for levels in self.levels.values())
         if len(counts) < whole:
             absent = [c for c in itertools.product(*self.levels.values()) if (c if len(c) > 1 else c[0]) not in counts.index]
-            raise ExperimentError(f"no run of ({', '.join(map(str, absent[0]))}), and {len(absent) - 1} other combinations lack runs, too",
+            more = f", nor of {len(absent) - 1} other combinations" if len(absent) > 1 else ""
+            raise ExperimentError(f"no run of ({', '.join(map(str, absent[0]))}){more}",
                                   "a full factorial needs them all: run the campaign to its end, or choose levels with `only`")
         if any(len(levels) < 2 for levels in self.levels.values()):
             raise ExperimentError("a factor with one level in this analysis", "leave it out of `factors`")

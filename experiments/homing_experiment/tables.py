@@ -1,12 +1,11 @@
-"""An analysis as tables: for a terminal, for a page, for a spreadsheet."""
+"""An analysis as tables: for a terminal and for a page."""
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 UNSURE = " ~"
+PAIRS = "Effects of pairs of levels, beside the main effects"
 Table = tuple[str, list[str], list[list[str]]]
 
 
@@ -46,14 +45,22 @@ def tables(found: dict[str, Any]) -> list[Table]:
                         for row in model["anova"]]))
         multiplied = model["transform"] == "log"
         head = ["", f"effect [{percent}]", *(["multiplies by"] if multiplied else []), ""]
-        rows = [["mean", *_effect(model["mean"], multiplied), ""]]
-        rows += [[" x ".join(map(str, one["levels"])), *_effect(one, multiplied), "" if one["significant"] else "not significant"]
-                 for one in model["effects"] if len(one["term"]) == 1]
-        result.append(("Main effects", head, rows))
+        mean = _effect(model["mean"], multiplied)
+        if multiplied:
+            mean[1] = f"geometric mean: {mean[1]}"  # in the response's unit: it multiplies nothing
+        rows = {size: [[" x ".join(map(str, one["levels"])), *_effect(one, multiplied), _doubt(one)] for one in model["effects"]
+                       if len(one["term"]) == size] for size in (1, 2)}
+        result.append(("Main effects", head, [["mean", *mean, ""], *rows[1]]))
         if model["contrasts"]:
-            result.append(("Contrasts", head, [[f"{_levels(one['levels'][0])} less {_levels(one['levels'][1])}", *_effect(one, multiplied),
-                                                "" if one["significant"] else "not significant"] for one in model["contrasts"]]))
+            result.append(("Contrasts", head, [[f"{_levels(one['levels'][0])} less {_levels(one['levels'][1])}",
+                                                *_effect(one, multiplied), _doubt(one)] for one in model["contrasts"]]))
+        if rows[2]:
+            result.append((PAIRS, head, rows[2]))
     return result
+
+
+def _doubt(one: dict[str, Any]) -> str:
+    return "" if one["significant"] else "not significant"
 
 
 def _levels(levels: list[Any]) -> str:
@@ -102,10 +109,24 @@ def notes(found: dict[str, Any]) -> list[str]:
             blocks = found["model"]["blocks"]
             said.append(f"Intervals of {' and of '.join(['the mean', *blocks['factors']])}: from how {blocks['name']} differ, "
                         f"{blocks['freedom']} degrees of freedom; all others from the errors.")
+        said += _averages(found)
     said += [f"Warning: {remark}." for remark in found["remarks"]]
     if any(cell.endswith(UNSURE) for _, _, rows in tables(found) for row in rows for cell in row):
         said.append("`~`: an interval by bootstrap over fewer than five blocks, too narrow to be believed.")
     return said
+
+
+def _averages(found: dict[str, Any]) -> list[str]:
+    """Main effects that are averages over what differs: where an interaction is no chance, and a quarter of them at least."""
+    rows = {row["name"]: row for row in found["model"]["anova"]}
+    said = []
+    for name, row in rows.items():
+        factors = name.split(" x ")
+        if len(factors) > 1 and row["p"] is not None and row["p"] < 1 - found["confidence"]:
+            hang = [factor for factor in factors if row["percent"] > rows[factor]["percent"] / 4]
+            said += [f"What {factor} does hangs on {' and '.join(one for one in factors if one != factor)} ({name}: {row['percent']:.1f}% of the "
+                     f"variation, beside {rows[factor]['percent']:.1f}%): its main effects and contrasts are averages" for factor in hang]
+    return [f"{one}." for one in said]
 
 
 def text(found: dict[str, Any]) -> str:
@@ -121,17 +142,9 @@ def text(found: dict[str, Any]) -> str:
 def markdown(found: dict[str, Any]) -> str:
     lines = []
     for title, head, rows in tables(found):
-        lines += ["", f"**{title}**", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        folded = title == PAIRS  # long
+        lines += ["", f"<details><summary>{title}</summary>" if folded else f"**{title}**", ""]
+        lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         lines += ["| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in rows]
+        lines += ["", "</details>"] if folded else []
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(found)), ""])
-
-
-def as_csv(found: list[dict[str, Any]]) -> str:
-    """Every table, one after the other; the first two columns say which."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for one in found:
-        for title, head, rows in tables(one):
-            writer.writerow(["analysis", "table", *head])
-            writer.writerows([one["name"], title, *row] for row in rows)
-    return out.getvalue()

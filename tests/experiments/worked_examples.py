@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
     print(f"skipped: no {missing.name} (scripts/setup experiment)")
     sys.exit(77)
 
-from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign, cli, design, plan, plots, rows, tables  # noqa: E402
+from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign, cli, design, rows, tables  # noqa: E402
 from homing_experiment.errors import ExperimentError  # noqa: E402
 from homing_experiment.factorial import Factorial  # noqa: E402
 from homing_experiment.progress import Progress  # noqa: E402
@@ -311,7 +311,9 @@ only = { program = "cg" }
 FACTOR = {"tbb": 1.0, "homing": 0.8, "homing-placed": 0.4}
 
 
-class Whole(unittest.TestCase):
+class Campaign(unittest.TestCase):
+    """A campaign with its rows, and the command."""
+
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.file = self.folder / "campaign.toml"
@@ -338,6 +340,8 @@ class Whole(unittest.TestCase):
             cli.main()
         return ended.exception.code or 0, out.getvalue(), err.getvalue()
 
+
+class Whole(Campaign):
     def test_known_effects_are_found(self):
         found = analyse.analyse(self.design, rows.good(self.store.load()), self.design.analyses[0])
         self.assertEqual(found["model"]["transform"], "log")
@@ -396,25 +400,6 @@ class Whole(unittest.TestCase):
         with (mock.patch.object(cli.campaign, "run", lambda *_: status), mock.patch.object(cli.known, "refuse_unknown"),
               mock.patch.object(cli.Places, "find")):
             self.assertEqual([self.command("run", str(self.file), *more)[0] for more in ([], ["--runs", "1"], ["--minutes", "1"])], [1, 0, 0])
-
-    def test_a_page_keeps_the_words_around(self):
-        page = self.folder / "page.md"
-        page.write_text("# Title\n\nBefore.\n\n<!-- made by homing experiment: made-up -->\nold\n<!-- end of made-up -->\n\nAfter.\n")
-        for _ in range(2):
-            code, _, err = self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
-            self.assertEqual((code, "36 runs" in err), (0, True))
-        text = page.read_text()
-        self.assertTrue(text.startswith("# Title\n\nBefore.") and text.endswith("\n\nAfter.\n") and "old" not in text)
-        for part in ("Modelled, not measured", "seed 1", "36 of 36", "prefers-color-scheme: dark", "Who served the lines"):
-            self.assertIn(part, text)
-        pictures = sorted(path.name for path in (self.folder / "pictures").iterdir())
-        self.assertEqual(len(pictures), 10)
-        first = (self.folder / "pictures" / "made-up-time-dark.svg").read_bytes()
-        self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
-        self.assertEqual((self.folder / "pictures" / "made-up-time-dark.svg").read_bytes(), first)
-        page.write_text(text.replace("<!-- end of made-up -->", ""))
-        code, _, err = self.command("report", str(self.file), "--page", str(page))
-        self.assertEqual((code, "marks" in err), (1, True))
 
     def test_measured_and_modelled_do_not_mix(self):
         text = self.store.path.read_text()
