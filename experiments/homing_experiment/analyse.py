@@ -76,7 +76,8 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
     found["remarks"] += assumptions.remarks(model, frame)
     found["model"] = {
         "transform": transform, "reason": reason,
-        "box_cox": None if profile is None else {"lambda": profile.best, "low": profile.low, "high": profile.high},
+        "box_cox": None if profile is None else {
+            "lambda": profile.best, "low": profile.low, "high": profile.high, "looked_at": profile.limit},
         "replicates": list(model.replicates), "error_deviation": model.error_deviation, "error_freedom": model.error_freedom,
         "blocks": None if model.blocks is None else {
             "name": model.blocks_name, "freedom": model.block_freedom, "factors": model.blocks},

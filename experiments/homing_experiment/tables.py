@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .assumptions import VARIANCES_MIN
+
 UNSURE = " ~"
 PAIRS = "Effects of pairs of levels, beside the main effects"
 Table = tuple[str, list[str], list[list[str]]]
@@ -110,6 +112,8 @@ def notes(found: dict[str, Any]) -> list[str]:
             said.append(f"Intervals of {' and of '.join(['the mean', *blocks['factors']])}: from how {blocks['name']} differ, "
                         f"{blocks['freedom']} degrees of freedom; all others from the errors.")
         said += _averages(found)
+        if low < VARIANCES_MIN:
+            said.append(f"Fewer than {VARIANCES_MIN} runs of a combination: too few to ask whether variances differ.")
     said += [f"Warning: {remark}." for remark in found["remarks"]]
     if any(cell.endswith(UNSURE) for _, _, rows in tables(found) for row in rows for cell in row):
         said.append("`~`: an interval by bootstrap over fewer than five blocks, too narrow to be believed.")
@@ -117,13 +121,13 @@ def notes(found: dict[str, Any]) -> list[str]:
 
 
 def _averages(found: dict[str, Any]) -> list[str]:
-    """Main effects that are averages over what differs: where an interaction is no chance, and a quarter of them at least."""
+    """Main effects that are averages over what differs: where an interaction is no chance, and a tenth of them at least."""
     rows = {row["name"]: row for row in found["model"]["anova"]}
     said = []
     for name, row in rows.items():
         factors = name.split(" x ")
         if len(factors) > 1 and row["p"] is not None and row["p"] < 1 - found["confidence"]:
-            hang = [factor for factor in factors if row["percent"] > rows[factor]["percent"] / 4]
+            hang = [factor for factor in factors if row["percent"] > rows[factor]["percent"] / 10]
             said += [f"What {factor} does hangs on {' and '.join(one for one in factors if one != factor)} ({name}: {row['percent']:.1f}% of the "
                      f"variation, beside {rows[factor]['percent']:.1f}%): its main effects and contrasts are averages" for factor in hang]
     return [f"{one}." for one in said]
