@@ -68,6 +68,15 @@ class Refusals(Folder):
         self.refused(PLAIN.replace("threads = 4\n", "").replace("[factors]", "[factors]\nthreads = [1, 2]") + "[[leave_out]]\nthreads = true\n",
                      "leave_out.threads", "True")
 
+    def test_what_no_page_could_say(self):
+        against = 'against = { factor = "variant", level = "homing", best_of = ["tbb"], paper = { cg = 0.5, mg = 1 } }\n'
+        self.load(ANALYSIS + against)
+        for value in ("nan", "inf", "0", "-1", "true"):
+            self.refused(ANALYSIS + against.replace("0.5", value), "against: paper", "cg", "a number above 0")
+        self.refused(ANALYSIS.replace("median_ms", "local_dram") + against, "against: the best local_dram")
+        for title in ('"a\\nb"', '""', "5"):
+            self.refused(f"{ANALYSIS}title = {title}\n", "analysis 1: title", "a line")
+
     def test_a_factor_with_a_column_s_name(self):
         for name in ("block", "status", "y", "kind", "rate", "host", "command"):
             self.refused(f'{PLAIN}{name} = ["a", "b"]\n[levels.{name}.a]\nsize = "S"\n[levels.{name}.b]\nsize = "W"\n', f"factors: '{name}'", "column")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .errors import DesignError
 from .reading import check_levels, only
-from .responses import RESPONSES
+from .responses import NEITHER_IS_BETTER, RESPONSES
 
 TRANSFORMS = ("none", "log", "auto")
 KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "against", "title", "blocks"}
@@ -56,8 +57,13 @@ def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]], cel
     name = table.get("name", response)
     if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
         raise DesignError(f"{where}: name", repr(name), "letters, digits, - and _")
+    title = table.get("title", name)
+    if not isinstance(title, str) or not title.isprintable() or not 0 < len(title) <= 200:
+        raise DesignError(f"{where}: title", repr(title)[:60], "a line of 1 to 200 characters")
+    if "against" in table and response in NEITHER_IS_BETTER:
+        raise DesignError(f"{where}: against", f"the best {response}", "a response of which more, or less, is better")
     against = _against(where, table.get("against"), chosen, shown)
-    return {"name": name, "against": against, "title": str(table.get("title", name)), "response": response, "factors": chosen, "only": subset, "transform": transform,
+    return {"name": name, "against": against, "title": title, "response": response, "factors": chosen, "only": subset, "transform": transform,
             "confidence": confidence, "baseline": baseline, "blocks": blocks, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, shown)}
 
 
@@ -99,8 +105,8 @@ def _against(where: str, table: Any, chosen: list[str], factors: dict[str, list[
     paper = table.get("paper", {})
     others = [name for name in chosen if name != factor]
     for key, value in (paper.items() if isinstance(paper, dict) else [("", paper)]):
-        if type(value) not in (int, float):
-            raise DesignError(f"{where}: against: paper", f"{key} {value!r}", "a number")
+        if type(value) not in (int, float) or not 0 < value < math.inf:
+            raise DesignError(f"{where}: against: paper", f"{key} {value!r}", "a number above 0")
         if isinstance(paper, dict) and (len(others) != 1 or key not in map(str, factors[others[0]])):
             raise DesignError(f"{where}: against: paper", f"'{key}'", "levels of the one other factor")
     return {"factor": factor, "level": level, "best_of": best_of, "paper": paper}

@@ -128,9 +128,11 @@ def _averages(found: dict[str, Any]) -> list[str]:
         factors = name.split(" x ")
         if len(factors) > 1 and row["p"] is not None and row["p"] < 1 - found["confidence"]:
             hang = [factor for factor in factors if row["percent"] > rows[factor]["percent"] / 10]
-            said += [f"What {factor} does hangs on {' and '.join(one for one in factors if one != factor)} ({name}: {row['percent']:.1f}% of the "
-                     f"variation, beside {rows[factor]['percent']:.1f}%): its main effects and contrasts are averages" for factor in hang]
-    return [f"{one}." for one in said]
+            for factor in hang:
+                others = " and ".join(one for one in factors if one != factor)
+                said.append(f"What {factor} does hangs on {others} ({name}: {row['percent']:.1f}% of the variation, beside "
+                            f"{rows[factor]['percent']:.1f}%): its main effects and contrasts are averages over {others}.")
+    return said
 
 
 def text(found: dict[str, Any]) -> str:
