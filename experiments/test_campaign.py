@@ -221,13 +221,15 @@ class Plans(Folder):
         text = TEXT.replace('"westmere"', '"here"')
         self.assertNotIn("OMP_WAIT_POLICY", programs.environment(plan.block(self.load(text), 0)[0]))
         text = text.replace('variant = "tbb"', 'variant = "tbb"\ncontention = "arena:compute:1"')
-        self.assertEqual({programs.environment(run)["OMP_WAIT_POLICY"] for run in plan.block(self.load(text), 0)}, {"passive"})
+        self.assertEqual({programs.environment(run)["OMP_WAIT_POLICY"] for run in plan.block(self.load(text), 0)},
+                         {"passive"})
 
     def test_the_study_s_median(self):
         run = plan.block(self.load(TEXT.replace('["cg", "mg"]', '["cg", "mg", "jacobi-study"]')), 0)
-        said = {"grid": "10x10x10", "sweeps": 1, "mlups": [1.0, 2.0, 4.0, 8.0], "mlups_median": 3.0, "share_at_home": 1, "checked": True,
-                "virtual": False}
-        found = programs.answer(next(one for one in run if one.cell.settings["program"] == "jacobi-study"), json.dumps(said))
+        said = {"grid": "10x10x10", "sweeps": 1, "mlups": [1.0, 2.0, 4.0, 8.0], "mlups_median": 3.0,
+                "share_at_home": 1, "checked": True, "virtual": False}
+        found = programs.answer(next(one for one in run if one.cell.settings["program"] == "jacobi-study"),
+                                json.dumps(said))
         self.assertAlmostEqual(found["median_ms"], 1000 / (found["rate"] * 1e3))
 
 
@@ -413,9 +415,11 @@ class Here(Folder):
         study.chmod(0o755)
         text = self.text.replace('["cg"]', '["jacobi-study"]')
         known.refuse_unknown(self.load(text), self.places)
-        for said, place in (('contention = "arena:compute:1"', "contention: 'arena:compute:1'; expected 'none'"), ("warm_up = 2", "warm_up: 2; expected 0"),
+        for said, place in (('contention = "arena:compute:1"', "contention: 'arena:compute:1'; expected 'none'"),
+                            ("warm_up = 2", "warm_up: 2; expected 0"),
                             ('cpus = "node:0"', "cpus: 'node:0'; expected 'all'")):
-            self.assertIn(f"fixed.{place}: jacobi-study has no", self.unknown(text.replace("threads = 1", f"threads = 1\n{said}")))
+            self.assertIn(f"fixed.{place}: jacobi-study has no",
+                          self.unknown(text.replace("threads = 1", f"threads = 1\n{said}")))
         self.assertIn("fixed.size: 'S'; expected none: jacobi-study has no sizes", self.unknown(text.replace("threads = 1", 'threads = 1\nsize = "S"')))
 
     def test_a_program_that_does_not_answer(self):

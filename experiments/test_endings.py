@@ -1,6 +1,6 @@
-"""A program that hangs costs its own run, and no other's; whatever ends us ends what we started. Method: in the place of
-`homing lab run` a program that says what a virtual machine would, and ends at its limit where a run is slow; real processes, and
-signals."""
+"""A program that hangs costs its own run, and no other's; whatever ends us ends what we started. Method: in the place
+of `homing lab run` a program that says what a virtual machine would, and ends at its limit where a run is slow; real
+processes, and signals."""
 
 import os
 import signal
@@ -25,8 +25,8 @@ for line in words[-1].splitlines():
     print(f"{begin} {{number}}")
     if "--variant slow" in line:
         break
-    print(json.dumps(dict(ms=[1.0], median_ms=1.0, moving_ms=0, rate=1, unit="x", at_home=None, pages={{}}, moved_bytes=0, note="", result="",
-                          homing=None, virtual=False)))
+    print(json.dumps(dict(ms=[1.0], median_ms=1.0, moving_ms=0, rate=1, unit="x", at_home=None, pages={{}},
+                          moved_bytes=0, note="", result="", homing=None, virtual=False)))
     print(f"{end} {{number}} 0")
     regions.append(dict(label=label, virtual_ns=1e6, local_cache=1, remote_cache=1, local_dram=1, remote_dram=1))
 json.dump(dict(calibrated=True, regions=regions), open(words[words.index("--results") + 1] + "/counts.json", "w"))
@@ -38,11 +38,13 @@ sys.exit(124 if "slow" in words[-1] else 0)
 class Boots(Folder):
     def setUp(self):
         super().setUp()
-        for name in ("bin/homing", "lib/homing/libtbb.so.12", "stock/libtbb.so.12", "programs/cg", "programs/mg", "lab/homing_lab_plugin.so"):
+        for name in ("bin/homing", "lib/homing/libtbb.so.12", "stock/libtbb.so.12", "programs/cg", "programs/mg",
+                     "lab/homing_lab_plugin.so"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).touch()
         self.homing = self.folder / "bin" / "homing"
-        self.homing.write_text(LAB.format(python=sys.executable, begin=in_lab.BEGIN, end=in_lab.END, built=str(self.folder / "programs" / "cg")))
+        self.homing.write_text(LAB.format(python=sys.executable, begin=in_lab.BEGIN, end=in_lab.END,
+                                          built=str(self.folder / "programs" / "cg")))
         self.homing.chmod(0o755)
 
     def go(self, text, **bounds):
@@ -87,12 +89,15 @@ class Boots(Folder):
 
 class Ends(unittest.TestCase):
     def test_what_we_started_ends_with_us(self):
-        """By SIGKILL, which nobody can act upon; `finish` waits for the child meanwhile, and tells its number by a file."""
+        """By SIGKILL, which nobody can act upon; `finish` waits for the child meanwhile, and tells its number by a
+        file."""
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder) / "pid"
             child = f"import os, time; open({str(told)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(600)"
-            us = subprocess.Popen([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-                                   f"from homing_experiment import here\nhere.finish([sys.executable, '-c', {child!r}], {{}}, 600)"])
+            us = subprocess.Popen([sys.executable, "-c",
+                                   f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+                                   "from homing_experiment import here\n"
+                                   f"here.finish([sys.executable, '-c', {child!r}], {{}}, 600)"])
             while not told.exists() or not told.read_text().endswith(" "):
                 time.sleep(0.02)
             pid = int(told.read_text())

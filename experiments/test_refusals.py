@@ -1,5 +1,5 @@
-"""A campaign's file that can't mean what it says is refused when it is read, in a line that names the place; so that no run
-and no row is taken for what it is not. Method: made-up files."""
+"""A campaign's file that can't mean what it says is refused when it is read, in a line that names the place; so that
+no run and no row is taken for what it is not. Method: made-up files."""
 
 import unittest
 
@@ -33,7 +33,8 @@ class Refusals(Folder):
             self.assertIn(word, str(caught.exception))
 
     def test_a_factor_that_varies_and_is_not_asked_for(self):
-        self.refused(ANALYSIS + 'factors = ["variant"]\n', "analysis 1: factors", "no 'program', which is cg in some", "`only`")
+        self.refused(ANALYSIS + 'factors = ["variant"]\n', "analysis 1: factors", "no 'program', which is cg in some",
+                     "`only`")
         self.refused(TEXT.replace(', "env.HOMING_STEAL"]', "]"), "no 'env.HOMING_STEAL'")
         self.load(ANALYSIS + 'factors = ["variant"]\nonly = { program = "cg" }\n')
         self.load(ANALYSIS.replace("[[analysis]]", '[[leave_out]]\nprogram = "mg"\nvariant = "tbb"\n[[analysis]]')
@@ -45,7 +46,8 @@ class Refusals(Folder):
                             ('against = { factor = "program", level = "cg", best_of = ["mg"] }', "against: level")):
             self.refused(ANALYSIS + f'only = {{ program = "mg" }}\n{more}\n', place, "'cg'", "levels of 'program': mg")
         both = '[[leave_out]]\nprogram = "cg"\nvariant = "tbb"\n[[analysis]]'
-        self.refused(ANALYSIS.replace("[[analysis]]", both) + 'only = { program = "cg", variant = "tbb" }\n', "only", "no combination")
+        self.refused(ANALYSIS.replace("[[analysis]]", both) + 'only = { program = "cg", variant = "tbb" }\n', "only",
+                     "no combination")
 
     def test_lists_that_say_nothing(self):
         self.refused(ANALYSIS + "only = { program = [] }\n", "only.program", "[]", "levels of 'program': cg, mg")
@@ -58,18 +60,21 @@ class Refusals(Folder):
                                 ("[[analysis]]", '[[analysis]]\nfactors = [["program"]]', "factors"),
                                 ("[[analysis]]", '[[analysis]]\nfactors = ["program", "program"]', "factors"),
                                 ("[[analysis]]", '[[analysis]]\nblocks = ["program", "program"]', "blocks"),
-                                ("[[analysis]]", '[[analysis]]\nbaseline = { program = ["cg", "mg"] }', "baseline.program"),
+                                ("[[analysis]]", '[[analysis]]\nbaseline = { program = ["cg", "mg"] }',
+                                 "baseline.program"),
                                 ('["tbb", "homing"]', '["tbb", 1979-05-27]', "factors.variant"),
                                 ("[factors]", "[factors]\nwhen = [1979-05-27]", "factors.when"),
                                 ("[factors]", '[factors]\narguments = [["--a"], ["--b"]]', "'arguments'"),
-                                ("[factors]", "[factors]\ncache_scale = [1, 1.0]", "factors.cache_scale: a level twice"),
+                                ("[factors]", "[factors]\ncache_scale = [1, 1.0]",
+                                 "factors.cache_scale: a level twice"),
                                 ("seed = 1", f"seed = {'[' * 3000}{']' * 3000}", "nests too deeply")):
             self.refused(ANALYSIS.replace(old, new, 1), place)
-        self.refused(PLAIN.replace("threads = 4\n", "").replace("[factors]", "[factors]\nthreads = [1, 2]") + "[[leave_out]]\nthreads = true\n",
+        varied = PLAIN.replace("threads = 4\n", "").replace("[factors]", "[factors]\nthreads = [1, 2]")
+        self.refused(varied + "[[leave_out]]\nthreads = true\n",
                      "leave_out.threads", "True")
 
     def test_what_no_page_could_say(self):
-        against = 'against = { factor = "variant", level = "homing", best_of = ["tbb"], paper = { cg = 0.5, mg = 1 } }\n'
+        against = 'against = { factor = "variant", level = "homing", best_of = ["tbb"], paper = { cg = 0.5 } }\n'
         self.load(ANALYSIS + against)
         for value in ("nan", "inf", "0", "-1", "true"):
             self.refused(ANALYSIS + against.replace("0.5", value), "against: paper", "cg", "a number above 0")
@@ -79,7 +84,8 @@ class Refusals(Folder):
 
     def test_a_factor_with_a_column_s_name(self):
         for name in ("block", "status", "y", "kind", "rate", "host", "command"):
-            self.refused(f'{PLAIN}{name} = ["a", "b"]\n[levels.{name}.a]\nsize = "S"\n[levels.{name}.b]\nsize = "W"\n', f"factors: '{name}'", "column")
+            self.refused(f'{PLAIN}{name} = ["a", "b"]\n[levels.{name}.a]\nsize = "S"\n[levels.{name}.b]\nsize = "W"\n',
+                         f"factors: '{name}'", "column")
 
     def test_a_level_that_says_another(self):
         self.refused(PLAIN + '[levels.program.cg]\nprogram = "mg"\n', "levels.program.cg", "'program'", "by itself")

@@ -1,5 +1,6 @@
-"""A file of rows is read without being written to, whatever it is and whoever writes it meanwhile; what an interruption cut off
-is done again; a row that another hand made is named. Method: a campaign of answers, and its file changed byte by byte."""
+"""A file of rows is read without being written to, whatever it is and whoever writes it meanwhile; what an
+interruption cut off is done again; a row that another hand made is named. Method: a campaign of answers, and its file
+changed byte by byte."""
 
 import csv
 import io
@@ -16,8 +17,9 @@ class Named(Answers):
     """With the command that a run of the campaign has."""
 
     def __call__(self, plan_, places_, batch, ended):
-        return [row | {"command": programs.shell_line(row["run"], row["run"].cell.settings["program"], {}), "note": "é\rè"}
-                for row in super().__call__(plan_, places_, batch, ended)]
+        found = super().__call__(plan_, places_, batch, ended)
+        lines = [programs.shell_line(run, run.cell.settings["program"], {}) for run in batch]
+        return [row | {"command": line, "note": "é\rè"} for row, line in zip(found, lines)]
 
 
 class Files(Folder):
@@ -30,11 +32,13 @@ class Files(Folder):
 
     def go(self):
         do = Named()
-        campaign.run(self.design, type("Where", (), {"commit": "c"}), self.store, campaign.Bounds(), Progress(False), do)
+        campaign.run(self.design, type("Where", (), {"commit": "c"}), self.store, campaign.Bounds(),
+                     Progress(False), do)
         return do.asked
 
     def test_reading_writes_nothing(self):
-        for content in (b'{"precious": true}', b"first line\nlast line", b"\xff\xfe", self.whole[:-20], self.whole[:-1], self.whole[:100]):
+        for content in (b'{"precious": true}', b"first line\nlast line", b"\xff\xfe", self.whole[:-20],
+                        self.whole[:-1], self.whole[:100]):
             self.store.path.write_bytes(content)
             try:
                 campaign.status(self.design, self.store)
@@ -52,7 +56,8 @@ class Files(Folder):
         end = len(self.whole)
         last = self.whole.rfind(b"\n", 0, end - 1) + 1
         head = self.whole.index(b"\n")
-        for cut in (0, 1, head // 2, head, head + 1, last, *range(last + 1, end, 7), self.whole.rindex("é".encode()) + 1):
+        for cut in (0, 1, head // 2, head, head + 1, last, *range(last + 1, end, 7),
+                    self.whole.rindex("é".encode()) + 1):
             self.store.path.write_bytes(self.whole[:cut])
             there = self.store.load()
             self.go()
@@ -69,7 +74,8 @@ class Files(Folder):
         self.store.path.write_text(text.getvalue())
 
     def test_rows_that_can_t_be(self):
-        for name, value in (("median_ms", "abc"), ("median_ms", "nan"), ("block", "x"), ("cell", "zz"), ("kind", "foo"), ("place", ""),
+        for name, value in (("median_ms", "abc"), ("median_ms", "nan"), ("block", "x"), ("cell", "zz"),
+                            ("kind", "foo"), ("place", ""),
                             ("host_seconds", "-inf"), ("run", "0/zz")):
             self.changed(name, value)
             with self.assertRaisesRegex(ExperimentError, "rows.csv:4: .*\n.*remove that line"):

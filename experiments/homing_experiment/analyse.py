@@ -53,7 +53,8 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
     try:
         absent = _left_out(design, analysis)
         if absent:
-            raise ExperimentError(f"the campaign's file leaves {len(absent)} combinations out, ({', '.join(map(str, absent[0]))}) first",
+            first = ", ".join(map(str, absent[0]))
+            raise ExperimentError(f"the campaign's file leaves {len(absent)} combinations out, ({first}) first",
                                   "a full factorial needs them all: choose levels with `only`")
         _model(frame, analysis, found)
     except ExperimentError as error:
@@ -157,7 +158,8 @@ def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> l
     for values in itertools.product(*present):
         fixed = dict(zip(others, values))
         own = _by_block(frame, fixed | {asked["factor"]: asked["level"]})
-        ratios = {level: bootstrap.ratio(own, _by_block(frame, fixed | {asked["factor"]: level}), analysis["confidence"], design.seed)
+        ratios = {level: bootstrap.ratio(own, _by_block(frame, fixed | {asked["factor"]: level}),
+                                         analysis["confidence"], design.seed)
                   for level in asked["best_of"]}
         rivals = {level: ratio for level, ratio in ratios.items() if ratio is not None}
         if not rivals:
@@ -165,7 +167,8 @@ def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> l
         rival = worst(rivals, key=lambda level: rivals[level].value)
         ratio, higher = rivals[rival], analysis["response"] in HIGHER_IS_BETTER
         paper = asked["paper"].get(str(values[0])) if isinstance(asked["paper"], dict) and values else asked["paper"] or None
-        found.append({"factor": asked["factor"], "level": asked["level"], "levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper,
+        found.append({"factor": asked["factor"], "level": asked["level"], "levels": list(values), "best": rival,
+                      "ratio": _interval(ratio), "paper": paper,
                       "no_worse": (ratio.value >= paper if higher else ratio.value <= paper) if paper else None,
                       "spans": ratio.low <= paper <= ratio.high if paper else None})
     return found

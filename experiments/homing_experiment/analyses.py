@@ -15,7 +15,8 @@ TRANSFORMS = ("none", "log", "auto")
 KEYS = {"name", "response", "factors", "only", "transform", "confidence", "contrasts", "baseline", "against", "title", "blocks"}
 
 
-def parse(path: Path, tables: Any, factors: dict[str, list[Any]], cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def parse(path: Path, tables: Any, factors: dict[str, list[Any]],
+          cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """`cells`: the levels of each. Raises DesignError. Each result has all of KEYS."""
     if not isinstance(tables, list):
         raise DesignError(f"{path}: analysis", repr(tables)[:60], "tables [[analysis]]")
@@ -27,7 +28,8 @@ def parse(path: Path, tables: Any, factors: dict[str, list[Any]], cells: Sequenc
     return found
 
 
-def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]], cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]],
+         cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     where = f"{path}: analysis {number + 1}"
     only(where, table, KEYS)
     response = table.get("response")
@@ -52,7 +54,8 @@ def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]], cel
         check_levels(f"{where}: baseline.{name}", name, [level], shown)
     blocks = table.get("blocks")
     if blocks is not None and not _names(blocks, chosen):
-        raise DesignError(f"{where}: blocks", repr(blocks), f"[], or those of {', '.join(chosen)} within which a block has an effect of its own, "
+        raise DesignError(f"{where}: blocks", repr(blocks),
+                          f"[], or those of {', '.join(chosen)} within which a block has an effect of its own, "
                           "each once")
     name = table.get("name", response)
     if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
@@ -63,19 +66,22 @@ def _one(path: Path, number: int, table: Any, factors: dict[str, list[Any]], cel
     if "against" in table and response in NEITHER_IS_BETTER:
         raise DesignError(f"{where}: against", f"the best {response}", "a response of which more, or less, is better")
     against = _against(where, table.get("against"), chosen, shown)
-    return {"name": name, "against": against, "title": title, "response": response, "factors": chosen, "only": subset, "transform": transform,
-            "confidence": confidence, "baseline": baseline, "blocks": blocks, "contrasts": _contrasts(where, table.get("contrasts", []), chosen, shown)}
+    return {"name": name, "against": against, "title": title, "response": response, "factors": chosen, "only": subset,
+            "transform": transform, "confidence": confidence, "baseline": baseline, "blocks": blocks,
+            "contrasts": _contrasts(where, table.get("contrasts", []), chosen, shown)}
 
 
 def _names(some: Any, known: Any) -> bool:
     """Whether it is a list of known names, none of them twice."""
-    return isinstance(some, list) and all(isinstance(name, str) and name in known for name in some) and len(set(some)) == len(some)
+    if not isinstance(some, list) or any(not isinstance(name, str) or name not in known for name in some):
+        return False
+    return len(set(some)) == len(some)
 
 
 def _shown(where: str, chosen: list[str], subset: dict[str, list[Any]], factors: dict[str, list[Any]],
            cells: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """The levels of each factor in the analysis. Raises DesignError if two of its cells differ in what is no factor of it: their
-    runs would be taken for one another's."""
+    """The levels of each factor in the analysis. Raises DesignError if two of its cells differ in what is no factor of
+    it: their runs would be taken for one another's."""
     inside = [cell for cell in cells if all(cell[name] in some for name, some in subset.items())]
     if not inside:
         raise DesignError(f"{where}: only", "no combination of the campaign", "one that `leave_out` leaves")
@@ -84,9 +90,11 @@ def _shown(where: str, chosen: list[str], subset: dict[str, list[Any]], factors:
         other = first.setdefault(tuple(cell[name] for name in chosen), cell)
         for name in cell:
             if cell[name] != other[name]:
-                raise DesignError(f"{where}: factors", f"no '{name}', which is {other[name]} in some of its runs and {cell[name]} in others",
+                raise DesignError(f"{where}: factors",
+                                  f"no '{name}', which is {other[name]} in some of its runs and {cell[name]} in others",
                                   f"'{name}' in `factors`, or one level of it in `only`")
-    return {name: [level for level in levels if any(cell[name] == level for cell in inside)] for name, levels in factors.items()}
+    return {name: [level for level in levels if any(cell[name] == level for cell in inside)]
+            for name, levels in factors.items()}
 
 
 def _against(where: str, table: Any, chosen: list[str], factors: dict[str, list[Any]]) -> dict[str, Any] | None:

@@ -44,12 +44,12 @@ def remarks(model: Factorial, frame: pd.DataFrame) -> list[str]:
 def _groups(model: Factorial, frame: pd.DataFrame, residuals: np.ndarray) -> list[str]:
     """By cells, not by runs: of two runs the residuals are the same but for their sign."""
     found = []
-    cells = frame[model.factors].astype(str).agg("|".join, axis=1)
-    sizes = pd.DataFrame({"fitted": model.predicted, "error": np.abs(residuals)}).groupby(cells.to_numpy(), sort=False).mean()
+    cells = frame[model.factors].astype(str).agg("|".join, axis=1).to_numpy()
+    sizes = pd.DataFrame({"fitted": model.predicted, "error": np.abs(residuals)}).groupby(cells, sort=False).mean()
     trend, p = stats.kendalltau(sizes["fitted"], sizes["error"])  # exact where cells are few
     if p < DOUBT:
-        found.append(f"errors {'grow' if trend > 0 else 'shrink'} with the response (Kendall {trend:.2f}, p = {p:.2g}): "
-                     "one variance for all is wrong")
+        found.append(f"errors {'grow' if trend > 0 else 'shrink'} with the response (Kendall {trend:.2f}, "
+                     f"p = {p:.2g}): one variance for all is wrong")
     if model.replicates[0] >= VARIANCES_MIN:
         p = float(stats.levene(*(residuals[cells == key] for key in dict.fromkeys(cells)), center="median").pvalue)
         if p < DOUBT:

@@ -1,7 +1,7 @@
 """Intervals without a model: medians and their ratios when whole blocks are drawn again, with replacement.
 
-Blocks, not runs: the runs of a block share its seed and, in the lab, often their boot. A ratio is that of two runs of one
-block, for the next block may have another input.
+Blocks, not runs: the runs of a block share its seed and, in the lab, often their boot. A ratio is that of two runs of
+one block, for the next block may have another input.
 """
 
 from __future__ import annotations

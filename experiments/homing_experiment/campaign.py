@@ -79,7 +79,8 @@ def finished_row(design: Design, places: Places, found: dict[str, Any], started:
 
 def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
         do: Callable[..., list[dict[str, Any]]] | None = None) -> dict[str, Any]:
-    """Does what is missing within the bounds, as the only writer of the rows. Returns what `status` returns. `do` runs a batch; without it, the machine's own."""
+    """Does what is missing within the bounds, as the only writer of the rows. Returns what `status` returns. `do` runs
+    a batch; without it, the machine's own."""
     store.mend()
     stood = store.load()
     here.refuse_what_is_missing(design, places)

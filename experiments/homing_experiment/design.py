@@ -90,7 +90,8 @@ def parse(tree: dict[str, Any], path: Path) -> Design:
     seed = _number(path, tree, "seed", 0, 2**32 - 1)
     limits = _limits(path, tree)
     return Design(path, name, _said(path, tree, "title"), _said(path, tree, "source"), seed, replicates, limits, factors, cells,
-                  analyses.parse(path, tree.get("analysis", []), factors, [dict(cell.levels) for cell in cells]), _hash(name, seed, cells))
+                  analyses.parse(path, tree.get("analysis", []), factors, [dict(cell.levels) for cell in cells]),
+                  _hash(name, seed, cells))
 
 
 def _hash(name: str, seed: int, cells: list[Cell]) -> str:
@@ -176,7 +177,8 @@ def _level_tables(path: Path, tree: dict[str, Any], factors: dict[str, list[Any]
         found[factor] = {level: _flat(f"{path}: {_key(factor, level)}", table) for level, table in levels.items()}
         for level, table in found[factor].items():
             if factor in table:
-                raise DesignError(f"{path}: {_key(factor, level)}", f"'{factor}', which the level says by itself", "other settings")
+                raise DesignError(f"{path}: {_key(factor, level)}", f"'{factor}', which the level says by itself",
+                                  "other settings")
     for factor, levels in factors.items():
         for level in levels:
             if not settings.is_setting(factor) and str(level) not in found.get(factor, {}):

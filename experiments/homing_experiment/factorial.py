@@ -6,8 +6,8 @@ replicate only widens what hangs on it. With one replicate the highest interacti
 
 Blocks can have an effect of their own, as in D. C. Montgomery, "Design and Analysis of Experiments", chapter 4: of all runs of a
 block, or of those with the same levels of some factors (the same input, where each block has another seed). What blocks
-explain is no error then, but for what differs between those groups of runs: the mean, and effects of those factors. They
-are judged by how the blocks differ, as whole plots are in chapter 14 there.
+explain is no error then, but for what differs between those groups of runs: the mean, and effects of those factors.
+They are judged by how the blocks differ, as whole plots are in chapter 14 there.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class Factorial:
         return Estimate(term, levels, value, value - half, value + half)
 
     def _variance(self, weights: np.ndarray) -> tuple[float, float]:
-        """And its degrees of freedom. With blocks: of the part between groups of runs, and of that within them; of a sum
-        of both, Satterthwaite's."""
+        """And its degrees of freedom. With blocks: of the part between groups of runs, and of that within them; of a
+        sum of both, Satterthwaite's."""
         if self.blocks is None:
             return max(0.0, float(weights @ self._covariance @ weights)), self.error_freedom
         between = self._group_mean @ weights

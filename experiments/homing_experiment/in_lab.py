@@ -73,8 +73,8 @@ def finish(words: list[str], environment: dict[str, str], errors: Path, ended: C
 
 
 def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
-    """The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from its beginning;
-    the others have none. Raises BootFailed if so no run has."""
+    """The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
+    its beginning; the others have none. Raises BootFailed if so no run has."""
     parts = [parts_of(design, places, one) for one in batch]  # before the boot: a build may go on meanwhile
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
@@ -95,20 +95,22 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
         rows[0] = about(batch[0]) | {"status": "limit", "message": limit}
     if not any(rows):
         raise BootFailed(f"homing lab run ended with status {status}, and no run: {(error or output).strip()[-800:]}")
-    answered = sum(map(bool, rows))
-    seconds = (time.monotonic() - begun) / answered
-    return [found | {"parts": sum_, "host_seconds": seconds, "boot": len(batch)} for found, sum_ in zip(rows, parts) if found]
+    seconds = (time.monotonic() - begun) / sum(map(bool, rows))
+    return [found | {"parts": sum_, "host_seconds": seconds, "boot": len(batch)}
+            for found, sum_ in zip(rows, parts) if found]
 
 
 def parts_of(design: Design, places: Places, one: Run) -> str:
     """The sum over what the run is made of; of a machine's file, too."""
     s = one.cell.settings
     machine = [Path(machines.word(s["machine"], design.path))] if s["machine"].endswith(".toml") else []
-    return places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"]), places.plugin, *machine)
+    return places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"]), places.plugin,
+                         *machine)
 
 
 def about(one: Run) -> dict[str, Any]:
-    return {"run": one, "kind": "modelled", "command": programs.shell_line(one, one.cell.settings["program"], guest_library(one))}
+    return {"run": one, "kind": "modelled",
+            "command": programs.shell_line(one, one.cell.settings["program"], guest_library(one))}
 
 
 def row(number: int, one: Run, output: str, results: Path, regions: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def draw(path: Path, picture: Callable[[str], Any]) -> list[Path]:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
             except OSError as error:
-                raise ExperimentError(f"can't write {file}: {error.strerror}", "name another folder with --pictures") from error
+                raise ExperimentError(f"can't write {file}: {error.strerror}",
+                                      "name another folder with --pictures") from error
             finally:
                 plt.close(figure)
             written.append(file)
@@ -55,8 +56,8 @@ def _shown(found: dict[str, Any]) -> tuple[str, str]:
 
 
 def arranged(keys: list[tuple[str, ...]]) -> tuple[int | None, int, list[int]]:
-    """Which factor has a panel a level, which a group a level, and which are told by bars; from the levels of each combination.
-    Of three factors and more, panels are of the one with the fewest levels."""
+    """Which factor has a panel a level, which a group a level, and which are told by bars; from the levels of each
+    combination. Of three factors and more, panels are of the one with the fewest levels."""
     count = len(keys[0])
     panel = min(range(count), key=lambda at: len({key[at] for key in keys})) if count > 2 else None
     group, *series = [at for at in range(count) if at != panel]
@@ -110,8 +111,8 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
         if series:
             handles = {text: handle for axes in all_axes[0] for handle, text in zip(*axes.get_legend_handles_labels())}
             listed = [name for name in names if name in handles]
-            figure.legend([handles[name] for name in listed], listed, ncols=min(4, len(listed)), loc="outside lower center",
-                          fontsize=8, handlelength=3, handleheight=1.2)
+            figure.legend([handles[name] for name in listed], listed, ncols=min(4, len(listed)),
+                          loc="outside lower center", fontsize=8, handlelength=3, handleheight=1.2)
         return figure
 
     return picture
@@ -142,8 +143,8 @@ def residuals(found: dict[str, Any]) -> Callable[[str], Any]:
 
 
 def traffic(rows: list[dict[str, str]], levels_of: dict[str, dict[str, Any]], factors: list[str], title: str) -> Callable[[str], Any]:
-    """Who served the lines: local and remote caches and DRAM, stacked, a bar a combination, the mean of its runs; a column of
-    pictures a group, a line of them a panel. Each has a scale of its own."""
+    """Who served the lines: local and remote caches and DRAM, stacked, a bar a combination, the mean of its runs; a
+    column of pictures a group, a line of them a panel. Each has a scale of its own."""
     sums: dict[tuple[str, ...], list[list[float]]] = {}
     for row in rows:
         if row["local_dram"] != "":
@@ -167,9 +168,11 @@ def traffic(rows: list[dict[str, str]], levels_of: dict[str, dict[str, Any]], fa
             base = np.zeros(len(inside))
             for number, served in enumerate(SERVED):
                 heights = np.array([inside[key][number] for key in inside])
-                axes.bar(range(len(inside)), heights, 0.75, bottom=base, label=served.replace("_", " ").replace("dram", "DRAM"), **look(number))
+                axes.bar(range(len(inside)), heights, 0.75, bottom=base,
+                         label=served.replace("_", " ").replace("dram", "DRAM"), **look(number))
                 base += heights
-            axes.set_xticks(range(len(inside)), [", ".join(key[at] for at in series) for key in inside], rotation=60, ha="right", fontsize=7)
+            axes.set_xticks(range(len(inside)), [", ".join(key[at] for at in series) for key in inside], rotation=60,
+                            ha="right", fontsize=7)
             axes.set_title(", ".join(filter(None, (line, name))) or title, loc="left", fontsize=8 if line else 10)
             if across == 0:
                 axes.set_ylabel("thousand lines")

@@ -16,4 +16,4 @@ RESPONSES = {
     "far": "lines that far memory served, by the CPU's events",
 }
 HIGHER_IS_BETTER = {"rate", "at_home"}
-NEITHER_IS_BETTER = {"local_cache", "local_dram", "near"}  # counts: many near lines are good or bad by what they were instead of
+NEITHER_IS_BETTER = {"local_cache", "local_dram", "near"}  # good or bad by what these lines were instead of

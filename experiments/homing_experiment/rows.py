@@ -68,12 +68,13 @@ class Rows:
         self.design = design
 
     def load(self) -> list[dict[str, str]]:
-        """All complete rows of this design's runs. Nothing is written: a last line that was cut short is passed over, and so
-        are rows of more replicates than the campaign's file asks for. Raises ExperimentError."""
+        """All complete rows of this design's runs. Nothing is written: a last line that was cut short is passed over,
+        and so are rows of more replicates than the campaign's file asks for. Raises ExperimentError."""
         return [row for row in self._read()[0] if int(row["block"]) < self.design.replicates]
 
     def mend(self) -> None:
-        """Takes a last line that was cut short off the file, or ends it if only its end is missing. For the one writer."""
+        """Takes a last line that was cut short off the file, or ends it if only its end is missing. For the one
+        writer."""
         _, whole = self._read()
         if whole and not whole.endswith(b"\n"):
             with self.path.open("ab") as file:
@@ -122,11 +123,13 @@ class Rows:
             for row in reader:
                 wrong = _wrong(row)
                 if not wrong and row["design"] != self.design.hash:
-                    self._refuse(f"it was made by design {row['design']}, and {self.design.path.name} is {self.design.hash} now")
+                    self._refuse(f"it was made by design {row['design']}, and {self.design.path.name} is "
+                                 f"{self.design.hash} now")
                 if not wrong and (row["cell"] not in cells or row["run"] != f"{row['block']}/{row['cell']}"):
                     wrong = f"run '{row['run']}', which is none of the campaign's"
                 if wrong:
-                    raise ExperimentError(f"{self.path}:{reader.line_num}: {wrong}", "remove that line: its run is done again")
+                    raise ExperimentError(f"{self.path}:{reader.line_num}: {wrong}",
+                                          "remove that line: its run is done again")
                 found.append(row)
         except (UnicodeDecodeError, csv.Error) as error:
             raise ExperimentError(f"can't read {self.path}: {error}") from error

@@ -50,8 +50,8 @@ def tables(found: dict[str, Any]) -> list[Table]:
         mean = _effect(model["mean"], multiplied)
         if multiplied:
             mean[1] = f"geometric mean: {mean[1]}"  # in the response's unit: it multiplies nothing
-        rows = {size: [[" x ".join(map(str, one["levels"])), *_effect(one, multiplied), _doubt(one)] for one in model["effects"]
-                       if len(one["term"]) == size] for size in (1, 2)}
+        rows = {size: [[" x ".join(map(str, one["levels"])), *_effect(one, multiplied), _doubt(one)]
+                       for one in model["effects"] if len(one["term"]) == size] for size in (1, 2)}
         result.append(("Main effects", head, [["mean", *mean, ""], *rows[1]]))
         if model["contrasts"]:
             result.append(("Contrasts", head, [[f"{_levels(one['levels'][0])} less {_levels(one['levels'][1])}",
@@ -91,7 +91,8 @@ def _against(found: dict[str, Any], percent: str) -> Table:
     others = len(found["against"][0]["levels"])
     words = {None: "", True: "no worse than the paper's", False: "worse than the paper's"}
     rows = [[*map(str, one["levels"]), str(one["best"]), interval(one["ratio"]), number(one["paper"]),
-             words[one["no_worse"]] + (", but the interval spans it" if one["spans"] else "")] for one in found["against"]]
+             words[one["no_worse"]] + (", but the interval spans it" if one["spans"] else "")]
+            for one in found["against"]]
     return (f"Against the best of the others, which is chosen after the fact [{percent}]",
             [*(["", ] * others), "best of the others", "ratio", "the paper's", ""], rows)
 
@@ -109,8 +110,9 @@ def notes(found: dict[str, Any]) -> list[str]:
                     f"{number(found['model']['error_deviation'])}, {found['model']['error_freedom']} degrees of freedom.")
         if found["model"]["blocks"]:
             blocks = found["model"]["blocks"]
-            said.append(f"Intervals of {' and of '.join(['the mean', *blocks['factors']])}: from how {blocks['name']} differ, "
-                        f"{blocks['freedom']} degrees of freedom; all others from the errors.")
+            own = " and of ".join(["the mean", *blocks["factors"]])
+            said.append(f"Intervals of {own}: from how {blocks['name']} differ, {blocks['freedom']} degrees of "
+                        "freedom; all others from the errors.")
         said += _averages(found)
         if low < VARIANCES_MIN:
             said.append(f"Fewer than {VARIANCES_MIN} runs of a combination: too few to ask whether variances differ.")
@@ -121,7 +123,8 @@ def notes(found: dict[str, Any]) -> list[str]:
 
 
 def _averages(found: dict[str, Any]) -> list[str]:
-    """Main effects that are averages over what differs: where an interaction is no chance, and a tenth of them at least."""
+    """Main effects that are averages over what differs: where an interaction is no chance, and a tenth of them at
+    least."""
     rows = {row["name"]: row for row in found["model"]["anova"]}
     said = []
     for name, row in rows.items():
@@ -130,8 +133,9 @@ def _averages(found: dict[str, Any]) -> list[str]:
             hang = [factor for factor in factors if row["percent"] > rows[factor]["percent"] / 10]
             for factor in hang:
                 others = " and ".join(one for one in factors if one != factor)
-                said.append(f"What {factor} does hangs on {others} ({name}: {row['percent']:.1f}% of the variation, beside "
-                            f"{rows[factor]['percent']:.1f}%): its main effects and contrasts are averages over {others}.")
+                beside = rows[factor]["percent"]
+                said.append(f"What {factor} does hangs on {others} ({name}: {row['percent']:.1f}% of the variation, "
+                            f"beside {beside:.1f}%): its main effects and contrasts are averages over {others}.")
     return said
 
 

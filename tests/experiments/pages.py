@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Property: a campaign's page, pictures and spreadsheet show each combination once, as itself, and keep the words around them.
-Method: made-up rows of small campaigns. Needs the packages of scripts/setup experiment; else skipped."""
+"""Property: a campaign's page, pictures and spreadsheet show each combination once, as itself, and keep the words
+around them. Method: made-up rows of small campaigns. Needs the packages of scripts/setup experiment; else skipped."""
 
 import csv
 import io
@@ -50,8 +50,9 @@ def made_up(file: Path, text: str, value) -> tuple[design.Design, list[dict[str,
     found = design.load(file)
 
     def answer(_, __, batch, ended):
-        return [{"run": run, "status": "ok", "kind": "modelled", "median_ms": value(dict(run.cell.levels), run.block), "parts": "x",
-                 "local_cache": 1000 * dict(run.cell.levels)["repeat"], "remote_cache": 1, "local_dram": 1, "remote_dram": 1,
+        return [{"run": run, "status": "ok", "kind": "modelled", "median_ms": value(dict(run.cell.levels), run.block),
+                 "parts": "x", "local_cache": 1000 * dict(run.cell.levels)["repeat"], "remote_cache": 1,
+                 "local_dram": 1, "remote_dram": 1,
                  "host_seconds": 1.0, "command": "cg"} for run in batch]
 
     store = rows.Rows(file.with_suffix(".csv"), found)
@@ -62,13 +63,16 @@ def made_up(file: Path, text: str, value) -> tuple[design.Design, list[dict[str,
 class Pages(worked_examples.Campaign):
     def test_a_page_keeps_the_words_around(self):
         page = self.folder / "page.md"
-        page.write_text("# Title\n\nBefore.\n\n<!-- made by homing experiment: made-up -->\nold\n<!-- end of made-up -->\n\nAfter.\n")
+        begin, end = report.marks("made-up")
+        page.write_text(f"# Title\n\nBefore.\n\n{begin}\nold\n{end}\n\nAfter.\n")
         for _ in range(2):
-            code, _, err = self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
+            code, _, err = self.command("report", str(self.file), "--page", str(page), "--pictures",
+                                        str(self.folder / "pictures"))
             self.assertEqual((code, "36 runs" in err), (0, True))
         text = page.read_text()
         self.assertTrue(text.startswith("# Title\n\nBefore.") and text.endswith("\n\nAfter.\n") and "old" not in text)
-        for part in ("Modelled, not measured", "seed 1", "36 of 36", "prefers-color-scheme: dark", "Who served the lines"):
+        for part in ("Modelled, not measured", "seed 1", "36 of 36", "prefers-color-scheme: dark",
+                     "Who served the lines"):
             self.assertIn(part, text)
         pictures = sorted(path.name for path in (self.folder / "pictures").iterdir())
         self.assertEqual(len(pictures), 10)
@@ -93,7 +97,8 @@ class Pages(worked_examples.Campaign):
         page, file = self.folder / "page.md", self.folder / "file"
         file.write_text("")
         page.write_bytes(b"\xff")
-        for words, said in ((["--page", str(page)], f"{page} is no text in UTF-8"), (["--pictures", str(file)], f"can't write {file}/")):
+        for words, said in ((["--page", str(page)], f"{page} is no text in UTF-8"),
+                            (["--pictures", str(file)], f"can't write {file}/")):
             code, _, err = self.command("report", str(self.file), *words)
             self.assertEqual((code, said in err), (1, True), err)
         self.assertEqual(page.read_bytes(), b"\xff")
@@ -131,18 +136,22 @@ class ThreeFactors(worked_examples.Campaign):
         super().setUp()
         source = np.random.default_rng(3)
         self.design, self.rows = made_up(self.folder / "three.toml", THREE, lambda levels, block: float(
-            (3 if levels["program"] == "cg" and levels["machine"] == "bulldozer" else 1) * levels["repeat"] * np.exp(source.normal(0, 0.02))))
+            (3 if levels["program"] == "cg" and levels["machine"] == "bulldozer"
+             else 1) * levels["repeat"] * np.exp(source.normal(0, 0.02))))
         self.all, self.slowdown = (analyse.analyse(self.design, self.rows, one) for one in self.design.analyses)
 
     def test_a_panel_a_level(self):
-        """Of the factor with the fewest levels; each combination that there is has a bar; no panel where all are the base line."""
+        """Of the factor with the fewest levels; each combination that there is has a bar; no panel where all are the
+        base line."""
         figure = plots.bars(self.all)("k")
         panels = figure.axes
         self.assertEqual([axes.get_title("left") for axes in panels], ["machine: westmere", "machine: bulldozer"])
-        self.assertEqual([[text.get_text() for text in axes.get_xticklabels()] for axes in panels], [["cg", "mg", "ft"]] * 2)
+        self.assertEqual([[text.get_text() for text in axes.get_xticklabels()] for axes in panels],
+                         [["cg", "mg", "ft"]] * 2)
         self.assertEqual([len(axes.patches) for axes in panels], [11, 11])
         self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["1", "2", "3", "4"])
-        self.assertEqual([axes.get_title("left") for axes in plots.bars(self.slowdown)("k").axes], ["machine: bulldozer"])
+        self.assertEqual([axes.get_title("left") for axes in plots.bars(self.slowdown)("k").axes],
+                         ["machine: bulldozer"])
         plt.close("all")
 
     def test_lines_of_each_combination(self):
@@ -155,7 +164,8 @@ class ThreeFactors(worked_examples.Campaign):
         plt.close("all")
 
     def test_pairs_of_levels(self):
-        """What a factor does only together with another is shown, and main effects that are averages over it are told."""
+        """What a factor does only together with another is shown, and main effects that are averages over it are
+        told."""
         said = tables.text(self.slowdown)
         self.assertIn("\ncg x bulldozer ", said)
         pair = next(one for one in self.slowdown["model"]["effects"] if one["levels"] == ["cg", "bulldozer"])
@@ -168,10 +178,12 @@ class ThreeFactors(worked_examples.Campaign):
 
     def test_what_is_left_out(self):
         self.assertIsNone(self.all["model"])
-        self.assertTrue(any("leaves 2 combinations out, (ft, westmere, 4) first" in remark for remark in self.all["remarks"]))
+        self.assertTrue(any("leaves 2 combinations out, (ft, westmere, 4) first" in remark
+                            for remark in self.all["remarks"]))
         part = [row for row in self.rows if row["cell"] != self.rows[0]["cell"]]
         found = analyse.analyse(self.design, part, self.design.analyses[1])
-        self.assertTrue(found["model"] is not None or any("run of (" in remark and "and 0 other" not in remark for remark in found["remarks"]))
+        self.assertTrue(found["model"] is not None
+                        or any("run of (" in remark and "and 0 other" not in remark for remark in found["remarks"]))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ except ModuleNotFoundError as missing:
     print(f"skipped: no {missing.name} (scripts/setup experiment)")
     sys.exit(77)
 
-from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign, cli, design, rows, tables  # noqa: E402
+from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign  # noqa: E402
+from homing_experiment import cli, design, rows, tables  # noqa: E402
 from homing_experiment.errors import ExperimentError  # noqa: E402
 from homing_experiment.factorial import Factorial  # noqa: E402
 from homing_experiment.progress import Progress  # noqa: E402
@@ -160,10 +161,11 @@ class Published(unittest.TestCase):
         self.near(float(np.abs(within.residuals).max()), 1)
 
     def test_what_differs_between_groups_of_blocks(self):
-        """The mean and the program's effect hang on the inputs that were drawn: F and intervals are those of one mean an
-        input, as of whole plots. Independent: scipy on these means. What is within a program is over the errors."""
+        """The mean and the program's effect hang on the inputs that were drawn: F and intervals are those of one mean
+        an input, as of whole plots. Independent: scipy on these means. What is within a program is over the errors."""
         source = np.random.default_rng(8)
-        data = pd.DataFrame([{"program": p, "scenario": s, "block": b, "y": 10 * p + 3 * s + drawn + source.normal(0, 0.1)}
+        data = pd.DataFrame([{"program": p, "scenario": s, "block": b,
+                              "y": 10 * p + 3 * s + drawn + source.normal(0, 0.1)}
                              for p in range(3) for b, drawn in enumerate(source.normal(0, 2, 4)) for s in range(5)])
         model = Factorial(data, ["program", "scenario"], 0.95, ["program"])
         inputs = data.groupby(["program", "block"])["y"].mean()
@@ -259,12 +261,14 @@ class Decisions(unittest.TestCase):
         self.assertIsNone(box_cox.profile(exact["y"].to_numpy(), Factorial(exact, ["a", "b"], 0.95).matrix))
 
     def test_false_alarms(self):
-        """Of data that is as the model says: five questions, each wrong once in a hundred; with two runs a cell, too."""
+        """Of data that is as the model says: five questions, each wrong once in a hundred; with two runs a cell,
+        too."""
         source = np.random.default_rng(4)
         for replicates in (2, 3):
             alarms = 0
             for _ in range(60):
-                data = self.made_up(lambda a, b, s: 10.0 * a + s.normal(0, 1), replicates, int(source.integers(1 << 30)))
+                data = self.made_up(lambda a, b, s: 10.0 * a + s.normal(0, 1), replicates,
+                                    int(source.integers(1 << 30)))
                 alarms += any(not remark.startswith("fewer") for remark in self.remarks(data))
             self.assertLessEqual(alarms, 8, replicates)  # 3 are expected; more than 8 have a chance of 1 in 200
 
@@ -277,7 +281,8 @@ class Decisions(unittest.TestCase):
             self.assertEqual("bootstrap" in remark, replicates == 6)
         data = self.made_up(lambda a, b, s: float(s.normal(0, 0.1)))
         data["y"] += data["block"]
-        self.assertFalse(any("blocks differ" in one for one in assumptions.remarks(Factorial(data, ["a", "b"], 0.95, []), data)))
+        self.assertFalse(any("blocks differ" in one
+                             for one in assumptions.remarks(Factorial(data, ["a", "b"], 0.95, []), data)))
 
     def test_a_transform_beyond_the_first_look(self):
         """Errors of the seventh power: the interval is looked for until it ends, and 1 is judged by its likelihood."""
@@ -317,7 +322,8 @@ class Decisions(unittest.TestCase):
         self.assertIsNone(bootstrap.ratio({0: 1.0}, {0: 0.0}, 0.95, 1))
 
     def test_ratios_of_blocks_with_other_inputs(self):
-        """0.8, 0.9 and 1 of inputs that differ a hundredfold: the ratio is 0.9, where that of the medians would be 0.8 or 1."""
+        """0.8, 0.9 and 1 of inputs that differ a hundredfold: the ratio is 0.9, where that of the medians would be 0.8
+        or 1."""
         base = {0: 1.0, 1: 10.0, 2: 100.0, 3: 7.0}
         own = {0: 0.9, 1: 8.0, 2: 100.0}
         found = bootstrap.ratio(own, base, 0.95, 1)
@@ -415,7 +421,8 @@ class Whole(Campaign):
         found = analyse.analyse(self.design, rows.good(self.store.load()), self.design.analyses[0])
         self.assertEqual([one["spans"] for one in found["against"]], [False, False])
         ratio = found["against"][0]["ratio"]
-        analysis = self.design.analyses[0] | {"against": self.design.analyses[0]["against"] | {"paper": {"cg": ratio["high"]}}}
+        analysis = self.design.analyses[0] | {"against": self.design.analyses[0]["against"]
+                                              | {"paper": {"cg": ratio["high"]}}}
         again = analyse.analyse(self.design, rows.good(self.store.load()), analysis)
         self.assertIn("no worse than the paper's, but the interval spans it", tables.text(again))
 
@@ -428,7 +435,7 @@ class Whole(Campaign):
         self.assertEqual([one["name"] for one in json.loads(out)["analyses"]], ["lines"])
         code, out, _ = self.command("analyse", str(self.file), "--csv")
         self.assertIn("lines,", out)
-        with mock.patch("signal.signal") as handle:  # a terminal that is closed ends what was started, unless nohup says otherwise
+        with mock.patch("signal.signal") as handle:  # a terminal that closes ends what was started, but for nohup
             self.command("status", str(self.file))
             self.assertIn(mock.call(signal.SIGHUP, signal.default_int_handler), handle.mock_calls)
         with mock.patch("signal.getsignal", lambda _: signal.SIG_IGN), mock.patch("signal.signal") as handle:
@@ -440,11 +447,13 @@ class Whole(Campaign):
 
     def test_runs_that_are_left(self):
         """Exit status 1 if the call had no bound."""
-        status = {"name": "x", "done": 1, "runs": 2, "left": 1, "cells": 1, "replicates": 2, "seconds_left": None, "rows": "", "commits": [],
+        status = {"name": "x", "done": 1, "runs": 2, "left": 1, "cells": 1, "replicates": 2, "seconds_left": None,
+                  "rows": "", "commits": [],
                   "builds": 1, "failed": []}
         with (mock.patch.object(cli.campaign, "run", lambda *_: status), mock.patch.object(cli.known, "refuse_unknown"),
               mock.patch.object(cli.Places, "find")):
-            self.assertEqual([self.command("run", str(self.file), *more)[0] for more in ([], ["--runs", "1"], ["--minutes", "1"])], [1, 0, 0])
+            self.assertEqual([self.command("run", str(self.file), *more)[0]
+                              for more in ([], ["--runs", "1"], ["--minutes", "1"])], [1, 0, 0])
 
     def test_measured_and_modelled_do_not_mix(self):
         text = self.store.path.read_text()
