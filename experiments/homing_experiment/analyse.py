@@ -47,7 +47,7 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
         "name": analysis["name"], "title": analysis["title"], "response": analysis["response"], "what": RESPONSES[analysis["response"]],
         "kind": frame["kind"].iloc[0], "kind_words": KIND_WORDS[frame["kind"].iloc[0]], "factors": factors, "confidence": confidence,
         "runs": len(frame), "cells": _cells(design, frame, analysis), "against": _against(design, frame, analysis),
-        "baseline": analysis["baseline"], "remarks": []}
+        "baseline": analysis["baseline"], "remarks": [], "levels": {name: design.factors[name] for name in factors}}
     if (frame.groupby("cell")["parts"].nunique() > 1).any():
         found["remarks"].append("the rows come from several builds: some cell's runs were made with different libraries or programs")
     try:

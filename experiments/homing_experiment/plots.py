@@ -85,6 +85,8 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
         panels.remove(str(found["baseline"][found["factors"][panel]]))  # there every ratio is 1
     groups = _different(levels[group] for levels in values)
     names = _different(", ".join(levels[at] for at in series) for levels in values)
+    every = itertools.product(*(map(str, found["levels"][found["factors"][at]]) for at in series))
+    looks = {", ".join(levels): look(number) for number, levels in enumerate(every)}  # alike in all pictures of a campaign
     width = 0.86 / len(names)
     inches = (0.28 if panel is None else 0.18) * len(groups) * (len(names) + 1)
 
@@ -98,7 +100,7 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
             name = ", ".join(levels[at] for at in series)
             number = names.index(name)
             at = groups.index(levels[group]) + (number - (len(names) - 1) / 2) * width
-            axes.bar(at, one["value"], width * 0.92, label=name, **look(number))
+            axes.bar(at, one["value"], width * 0.92, label=name, **looks[name])
             interval = [[max(0, one["value"] - one["low"])], [max(0, one["high"] - one["value"])]]
             axes.errorbar(at, one["value"], interval, color=ink, linewidth=1, capsize=min(2, 20 * width))
         for axes, title in zip(all_axes[0], panels):

@@ -150,6 +150,8 @@ class ThreeFactors(worked_examples.Campaign):
                          [["cg", "mg", "ft"]] * 2)
         self.assertEqual([len(axes.patches) for axes in panels], [11, 11])
         self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["1", "2", "3", "4"])
+        part = plots.bars(self.all | {"cells": [cell for cell in self.all["cells"] if cell["levels"][2] != 2]})("k")
+        self.assertEqual(part.axes[0].patches[1].get_facecolor(), panels[0].patches[2].get_facecolor())  # of 3, in both
         self.assertEqual([axes.get_title("left") for axes in plots.bars(self.slowdown)("k").axes],
                          ["machine: bulldozer"])
         plt.close("all")
