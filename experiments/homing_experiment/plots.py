@@ -86,7 +86,7 @@ def bars(found: dict[str, Any]) -> Callable[[str], Any]:
     groups = _different(levels[group] for levels in values)
     names = _different(", ".join(levels[at] for at in series) for levels in values)
     every = itertools.product(*(map(str, found["levels"][found["factors"][at]]) for at in series))
-    looks = {", ".join(levels): look(number) for number, levels in enumerate(every)}  # alike in all pictures of a campaign
+    looks = {", ".join(levels): look(number) for number, levels in enumerate(every)}  # alike in all the pictures
     width = 0.86 / len(names)
     inches = (0.28 if panel is None else 0.18) * len(groups) * (len(names) + 1)
 
