@@ -45,7 +45,7 @@ program = "mg"
 scenario = "far"
 [[analysis]]
 response = "median_ms"
-factors = ["scenario"]
+factors = ["scenario", "env.HOMING_STEAL"]
 only = { program = "cg" }
 """
 PROGRAM = """#!{python}
@@ -118,7 +118,7 @@ class Files(Folder):
         self.refused('scenario = "far"\n[[', 'scenario = "further"\n[[', "further", "leave_out")
         self.refused('"median_ms"', '"speed"', "response", "'speed'", "median_ms")
         self.refused('only = { program = "cg" }', 'only = { program = "ft" }', "only", "'ft'")
-        self.refused('only = { program = "cg" }', 'confidence = 95', "confidence", "95")
+        self.refused('only = { program = "cg" }', 'only = { program = "cg" }\nconfidence = 95', "confidence", "95")
         self.refused("[factors]", "[factors", "no TOML")
         with self.assertRaisesRegex(ExperimentError, "can't read .*nowhere"):
             design.load(self.folder / "nowhere.toml")
@@ -215,6 +215,22 @@ class Plans(Folder):
                      "OMP_WAIT_POLICY=passive", "HOMING_STEAL=", "LD_LIBRARY_PATH=/stock"):
             self.assertIn(part, line)
         self.assertNotIn("--contender", line)
+
+    def test_a_contender_somewhere_in_the_campaign(self):
+        """Runs without it wait as those with it do, so that only the contender differs."""
+        text = TEXT.replace('"westmere"', '"here"')
+        self.assertNotIn("OMP_WAIT_POLICY", programs.environment(plan.block(self.load(text), 0)[0]))
+        text = text.replace('variant = "tbb"', 'variant = "tbb"\ncontention = "arena:compute:1"')
+        self.assertEqual({programs.environment(run)["OMP_WAIT_POLICY"] for run in plan.block(self.load(text), 0)},
+                         {"passive"})
+
+    def test_the_study_s_median(self):
+        run = plan.block(self.load(TEXT.replace('["cg", "mg"]', '["cg", "mg", "jacobi-study"]')), 0)
+        said = {"grid": "10x10x10", "sweeps": 1, "mlups": [1.0, 2.0, 4.0, 8.0], "mlups_median": 3.0,
+                "share_at_home": 1, "checked": True, "virtual": False}
+        found = programs.answer(next(one for one in run if one.cell.settings["program"] == "jacobi-study"),
+                                json.dumps(said))
+        self.assertAlmostEqual(found["median_ms"], 1000 / (found["rate"] * 1e3))
 
 
 class Answers:
@@ -358,6 +374,9 @@ class Here(Folder):
         self.assertEqual([row["status"] for row in found], ["ok"] * 12)
         self.assertEqual({(row["end_to_end_ms"], row["median_ms"], row["kind"], row["ms"]) for row in found}, {("10", "3", "measured", "2 3 4")})
         self.assertEqual(len({row["parts"] for row in found}), 2)
+        folders = {row["library"]: f"LD_LIBRARY_PATH={self.folder}/{folder} cg" for row, folder in (
+            (row, "lib/homing" if row["library"] == "homing" else "stock") for row in found)}
+        self.assertTrue(all(folders[row["library"]] in row["command"] for row in found))
 
     def test_a_run_that_never_ends_is_ended(self):
         text = self.text.replace('"homing-placed"', '"slow"').replace("[limits]", "[limits]\nrun_s = 2").replace("replicates = 3", "replicates = 1")
@@ -396,6 +415,11 @@ class Here(Folder):
         study.chmod(0o755)
         text = self.text.replace('["cg"]', '["jacobi-study"]')
         known.refuse_unknown(self.load(text), self.places)
+        for said, place in (('contention = "arena:compute:1"', "contention: 'arena:compute:1'; expected 'none'"),
+                            ("warm_up = 2", "warm_up: 2; expected 0"),
+                            ('cpus = "node:0"', "cpus: 'node:0'; expected 'all'")):
+            self.assertIn(f"fixed.{place}: jacobi-study has no",
+                          self.unknown(text.replace("threads = 1", f"threads = 1\n{said}")))
         self.assertIn("fixed.size: 'S'; expected none: jacobi-study has no sizes", self.unknown(text.replace("threads = 1", 'threads = 1\nsize = "S"')))
 
     def test_a_program_that_does_not_answer(self):
@@ -426,15 +450,14 @@ class Boots(Folder):
                 "result": "right", "homing": True, "virtual": False}
         output = "".join(f"{in_lab.BEGIN} {n}\n{json.dumps(said) if n else ''}\n{in_lab.END} {n} {0 if n else 139}\n" for n in range(2)) + f"{in_lab.BEGIN} 2\n"
         regions = {batch[1].label: {"virtual_ns": 2e6, "local_cache": 1, "remote_cache": 2, "local_dram": 3, "remote_dram": 4}}
-        where = SimpleNamespace(sum_of=lambda *_: "s", library=lambda _: Path(), build=self.folder, plugin=Path())
-        (self.folder / "programs").mkdir()
-        for name in ("cg", "mg"):
-            (self.folder / "programs" / name).touch()
-        found = [in_lab.row(where, n, run, output, self.folder, regions) for n, run in enumerate(batch)]
+        found = [in_lab.row(n, run, output, self.folder, regions) for n, run in enumerate(batch)]
         self.assertEqual(found[0]["status"], "failed")
         self.assertIn("139", found[0]["message"])
         self.assertEqual((found[1]["status"], found[1]["virtual_ms"], found[1]["remote_share"]), ("ok", 2.0, 0.6))
         self.assertEqual(found[2], {})
+        for run, row in zip(batch, found[:2]):
+            library = "/ours" if run.cell.settings["library"] == "homing" else "/stock"
+            self.assertIn(f"LD_LIBRARY_PATH={library} {run.cell.settings['program']} ", row["command"])
 
     def test_the_script_runs_in_a_shell(self):
         text = in_lab.script(plan.missing(self.load(), set())[0])

@@ -47,10 +47,15 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
         "name": analysis["name"], "title": analysis["title"], "response": analysis["response"], "what": RESPONSES[analysis["response"]],
         "kind": frame["kind"].iloc[0], "kind_words": KIND_WORDS[frame["kind"].iloc[0]], "factors": factors, "confidence": confidence,
         "runs": len(frame), "cells": _cells(design, frame, analysis), "against": _against(design, frame, analysis),
-        "baseline": analysis["baseline"], "remarks": []}
+        "baseline": analysis["baseline"], "remarks": [], "levels": {name: design.factors[name] for name in factors}}
     if (frame.groupby("cell")["parts"].nunique() > 1).any():
         found["remarks"].append("the rows come from several builds: some cell's runs were made with different libraries or programs")
     try:
+        absent = _left_out(design, analysis)
+        if absent:
+            first = ", ".join(map(str, absent[0]))
+            raise ExperimentError(f"the campaign's file leaves {len(absent)} combinations out, ({first}) first",
+                                  "a full factorial needs them all: choose levels with `only`")
         _model(frame, analysis, found)
     except ExperimentError as error:
         found["model"] = None
@@ -72,12 +77,25 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
     found["remarks"] += assumptions.remarks(model, frame)
     found["model"] = {
         "transform": transform, "reason": reason,
-        "box_cox": None if profile is None else {"lambda": profile.best, "low": profile.low, "high": profile.high},
+        "box_cox": None if profile is None else {
+            "lambda": profile.best, "low": profile.low, "high": profile.high, "looked_at": profile.limit},
         "replicates": list(model.replicates), "error_deviation": model.error_deviation, "error_freedom": model.error_freedom,
+        "blocks": None if model.blocks is None else {
+            "name": model.blocks_name, "freedom": model.block_freedom, "factors": model.blocks},
         "mean": _said(model.mean(), transform, True), "effects": [_said(one, transform) for one in model.effects()],
         "anova": [vars(row) for row in model.anova()],
         "contrasts": [_said(model.contrast(c["factor"], c["plus"], c["minus"]), transform) for c in analysis["contrasts"]],
         "residuals": model.residuals.tolist(), "predicted": model.predicted.tolist()}
+
+
+def _left_out(design: Design, analysis: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The combinations of the analysis's levels that are no cells of the campaign."""
+    cells = [dict(cell.levels) for cell in design.cells]
+    inside = {tuple(cell[name] for name in analysis["factors"]) for cell in cells
+              if all(cell[name] in some for name, some in analysis["only"].items())}
+    levels = [[level for level in design.factors[name] if any(cell[at] == level for cell in inside)]
+              for at, name in enumerate(analysis["factors"])]
+    return [one for one in itertools.product(*levels) if one not in inside]
 
 
 def _whole_blocks(frame: pd.DataFrame, blocks: list[str], found: dict[str, Any]) -> tuple[pd.DataFrame, list[str] | None]:
@@ -133,21 +151,24 @@ def _against(design: Design, frame: pd.DataFrame, analysis: dict[str, Any]) -> l
     asked = analysis["against"]
     if asked is None:
         return None
-    best = max if analysis["response"] in HIGHER_IS_BETTER else min
+    worst = min if analysis["response"] in HIGHER_IS_BETTER else max  # of the ratios: against the best
     others = [name for name in analysis["factors"] if name != asked["factor"]]
     present = [[level for level in design.factors[name] if level in set(frame[name])] for name in others]
     found = []
     for values in itertools.product(*present):
         fixed = dict(zip(others, values))
         own = _by_block(frame, fixed | {asked["factor"]: asked["level"]})
-        rivals = {level: _by_block(frame, fixed | {asked["factor"]: level}) for level in asked["best_of"]}
-        rivals = {level: values_ for level, values_ in rivals.items() if values_}
-        if not own or not rivals:
+        ratios = {level: bootstrap.ratio(own, _by_block(frame, fixed | {asked["factor"]: level}),
+                                         analysis["confidence"], design.seed)
+                  for level in asked["best_of"]}
+        rivals = {level: ratio for level, ratio in ratios.items() if ratio is not None}
+        if not rivals:
             continue
-        rival = best(rivals, key=lambda level: float(np.median(list(rivals[level].values()))))
+        rival = worst(rivals, key=lambda level: rivals[level].value)
+        ratio, higher = rivals[rival], analysis["response"] in HIGHER_IS_BETTER
         paper = asked["paper"].get(str(values[0])) if isinstance(asked["paper"], dict) and values else asked["paper"] or None
-        ratio = bootstrap.ratio(own, rivals[rival], analysis["confidence"], design.seed)
-        found.append({"levels": list(values), "best": rival, "ratio": _interval(ratio), "paper": paper or None,
-                      "no_worse": None if ratio is None or not paper else
-                      (ratio.value >= paper if analysis["response"] in HIGHER_IS_BETTER else ratio.value <= paper)})
+        found.append({"factor": asked["factor"], "level": asked["level"], "levels": list(values), "best": rival,
+                      "ratio": _interval(ratio), "paper": paper,
+                      "no_worse": (ratio.value >= paper if higher else ratio.value <= paper) if paper else None,
+                      "spans": ratio.low <= paper <= ratio.high if paper else None})
     return found

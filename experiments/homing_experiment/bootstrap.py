@@ -1,6 +1,7 @@
 """Intervals without a model: medians and their ratios when whole blocks are drawn again, with replacement.
 
-Blocks, not runs: the runs of a block share its seed and, in the lab, often their boot. Ratios within a block stay together.
+Blocks, not runs: the runs of a block share its seed and, in the lab, often their boot. A ratio is that of two runs of
+one block, for the next block may have another input.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _draws(blocks: int, seed: int) -> np.ndarray:
 
 
 def median(values: dict[int, float], confidence: float, seed: int) -> Interval:
-    """Of a response by block."""
+    """Of a response, or a ratio, by block."""
     data = np.array(list(values.values()))
     drawn = np.median(data[_draws(len(data), seed)], axis=1)
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -39,14 +40,8 @@ def median(values: dict[int, float], confidence: float, seed: int) -> Interval:
 
 
 def ratio(over: dict[int, float], under: dict[int, float], confidence: float, seed: int) -> Interval | None:
-    """Of the medians, over blocks that have both. None if there are none, or the lower one is 0."""
+    """The median of the ratios inside each block that has both. None if none has, or a lower one is 0."""
     both = sorted(set(over) & set(under))
-    if not both:
+    if not both or any(under[block] == 0 for block in both):
         return None
-    above, below = np.array([over[b] for b in both]), np.array([under[b] for b in both])
-    draws = _draws(len(both), seed)
-    bottom = np.median(below[draws], axis=1)
-    if np.median(below) == 0 or (bottom == 0).any():
-        return None
-    low, high = np.quantile(np.median(above[draws], axis=1) / bottom, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(np.median(above) / np.median(below)), float(low), float(high), len(both))
+    return median({block: over[block] / under[block] for block in both}, confidence, seed)

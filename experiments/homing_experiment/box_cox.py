@@ -8,18 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-LAMBDAS = np.round(np.arange(-3, 3.0001, 0.01), 2)
+STEP = 0.01
+LIMITS = (3, 6, 12, 24, 48)  # of lambda: the next one where the interval does not end inside
 
 
 @dataclass(frozen=True)
 class BoxCox:
-    best: float
-    low: float  # of the 95% interval, within LAMBDAS
-    high: float
-    likelihood: np.ndarray  # of each of LAMBDAS, less the greatest
+    """None: beyond `limit`, where it is not known."""
 
-    def holds(self, value: float) -> bool:
-        return self.low <= value <= self.high
+    limit: float
+    best: float | None
+    low: float | None  # of the 95% interval
+    high: float | None
+    none: float  # the likelihood of 1, which is no transform, less the greatest
+    log: float  # that of 0
+
+    @property
+    def said(self) -> str:
+        best, low, high = (f"{value:.2f}" if value is not None else f"beyond {sign}{self.limit:g}" for value, sign in (
+            (self.best, "" if self.none > self.log else "-"), (self.low, "-"), (self.high, "")))
+        return f"Box-Cox: lambda {best}, 95% from {low} to {high}"
+
+
+ALLOWED = -float(stats.chi2.ppf(0.95, 1)) / 2  # a likelihood within the 95% interval
 
 
 def profile(y: np.ndarray, matrix: np.ndarray) -> BoxCox | None:
@@ -28,17 +39,33 @@ def profile(y: np.ndarray, matrix: np.ndarray) -> BoxCox | None:
         return None
     y = y / np.exp(np.log(y).mean())  # scaled by the geometric mean: the Jacobian is 1 then
     basis, _ = np.linalg.qr(matrix[:, _independent(matrix)])
-    likelihood = []
-    for power in LAMBDAS:
-        z = np.log(y) if power == 0 else (y**power - 1) / power
-        rest = z - basis @ (basis.T @ z)
-        squares = float(rest @ rest)
-        if squares <= 1e-24 * len(y):
-            return None
-        likelihood.append(-len(y) / 2 * np.log(squares / len(y)))
-    found = np.array(likelihood) - max(likelihood)
-    inside = LAMBDAS[found >= -stats.chi2.ppf(0.95, 1) / 2]
-    return BoxCox(float(LAMBDAS[found.argmax()]), float(inside.min()), float(inside.max()), found)
+    found = None
+    for limit in LIMITS:
+        powers = np.arange(-round(limit / STEP), round(limit / STEP) + 1) * STEP
+        likelihood = _likelihood(y, basis, powers)
+        if likelihood is None:
+            break
+        inside = powers[likelihood >= ALLOWED]
+        best = float(powers[likelihood.argmax()])
+        ends = (float(inside.min()), float(inside.max()))
+        low, high = (None if abs(end) > limit - STEP / 2 else end for end in ends)
+        middle = len(powers) // 2
+        found = BoxCox(limit, None if abs(best) > limit - STEP / 2 else best, low, high,
+                       float(likelihood[middle + round(1 / STEP)]), float(likelihood[middle]))
+        if low is not None and high is not None:
+            break
+    return found
+
+
+def _likelihood(y: np.ndarray, basis: np.ndarray, powers: np.ndarray) -> np.ndarray | None:
+    """Of each power, less the greatest; None if at one of them nothing is left to explain."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = np.array([np.log(y) if abs(power) < STEP / 2 else (y**power - 1) / power for power in powers]).T
+        squares = ((z - basis @ (basis.T @ z)) ** 2).sum(axis=0)
+    if not (np.isfinite(squares) & (squares > 1e-24 * len(y))).all():
+        return None
+    found = -len(y) / 2 * np.log(squares / len(y))
+    return np.asarray(found - found.max())
 
 
 def _independent(matrix: np.ndarray) -> list[int]:
@@ -53,15 +80,17 @@ def _independent(matrix: np.ndarray) -> list[int]:
 def decide(asked: str, y: np.ndarray, found: BoxCox | None) -> tuple[str, str]:
     """The transform, "none" or "log", and the reason for people."""
     spread = f"the largest response is {y.max() / y.min():.3g} times the smallest" if len(y) and y.min() > 0 else "a response is 0 or below"
+    if found is None and asked == "log":
+        return "log", f"logarithm, as the campaign's file says (Box-Cox has no answer; {spread})"
     if found is None:
-        return "none", f"none: Box-Cox has no answer ({spread})" + ("; the logarithm was asked for" if asked == "log" else "")
-    said = f"Box-Cox: lambda {found.best:.2f}, 95% from {found.low:.2f} to {found.high:.2f}; {spread}"
+        return "none", f"none: Box-Cox has no answer ({spread})"
+    said = f"{found.said}; {spread}"
     if asked != "auto":
         return asked, f"{asked}, as the campaign's file says ({said})"
-    if found.holds(1):
+    if found.best is not None and found.none >= ALLOWED:
         return "none", f"none: 1, which is none, is among what the data allow ({said})"
-    if found.holds(0):
+    if found.best is not None and found.log >= ALLOWED:
         return "log", f"logarithm: 0, which is the logarithm, is among what the data allow, and 1, which is none, is not ({said})"
-    better = found.likelihood[LAMBDAS == 0][0] > found.likelihood[LAMBDAS == 1][0]
+    better = found.log > found.none
     return ("log" if better else "none"), (f"{'logarithm' if better else 'none'}: neither 0 (the logarithm) nor 1 (none) is among what the data allow; "
                                            f"of the two it is the likelier ({said})")

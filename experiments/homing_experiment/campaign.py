@@ -36,10 +36,11 @@ class Bounds:
 @contextmanager
 def only_writer(path: Path) -> Iterator[None]:
     """Two campaigns that write one file would do runs twice."""
-    lock = path.with_name(f".{path.name}.lock")
+    real = path.resolve()  # by whatever name
+    lock = real.with_name(f".{real.name}.lock")
     while True:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            real.parent.mkdir(parents=True, exist_ok=True)
             file = lock.open("w")
         except OSError as error:
             raise ExperimentError(f"can't write {lock}: {error.strerror}", "choose another file of rows with --rows") from error
@@ -78,13 +79,16 @@ def finished_row(design: Design, places: Places, found: dict[str, Any], started:
 
 def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
         do: Callable[..., list[dict[str, Any]]] | None = None) -> dict[str, Any]:
-    """Does what is missing within the bounds. Returns what `status` returns. `do` runs a batch; without it, the machine's own."""
+    """Does what is missing within the bounds, as the only writer of the rows. Returns what `status` returns. `do` runs
+    a batch; without it, the machine's own."""
+    store.mend()
     stood = store.load()
     here.refuse_what_is_missing(design, places)
     batches = missing(design, rows.done(stood, bounds.retry))
     progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
     begun, count, failures = time.monotonic(), 0, 0
-    for batch in batches:
+    while batches:
+        batch = batches.pop(0)
         if bounds.seconds is not None and time.monotonic() - begun >= bounds.seconds:
             break
         if bounds.runs is not None:
@@ -105,7 +109,12 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
             continue
         finished = [finished_row(design, places, one, started, load) for one in found]
         store.add(finished)
-        count += len(batch)
+        known = {row["run"] for row in finished}
+        left = [one for one in batch if one.key not in known]
+        if left:
+            tell(f"a virtual machine ended before {len(left)} of its {len(batch)} runs did: they have another")
+            batches.insert(0, left)
+        count += len(finished)
         progress.done(finished)
     progress.end()
     return status(design, store)

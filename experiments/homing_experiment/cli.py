@@ -82,7 +82,7 @@ def run(
         bounds = campaign.Bounds(None if minutes is None else 60 * minutes, runs, retry)
         found = campaign.run(design, places, store, bounds, Progress())
     _print(found) if as_json else _tell_status(found)
-    raise typer.Exit(1 if found["failed"] else 0)
+    raise typer.Exit(1 if found["failed"] or (found["left"] and minutes is None and runs is None) else 0)
 
 
 def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
@@ -152,7 +152,7 @@ def analyse(
     rows_: RowsFile = None,
     only: Annotated[Optional[list[str]], typer.Option("--only", metavar="NAME", help="this analysis of the file; repeatable")] = None,
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="every table, one after the other")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="one table of plain figures, a line each")] = False,
 ) -> None:
     """Say what the rows mean: effects, analysis of variance, contrasts, ratios, and where their assumptions fail.
 
@@ -166,9 +166,9 @@ def analyse(
     if as_json:
         _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed, "analyses": found})
         return
-    from . import tables
+    from . import spreadsheet, tables
 
-    sys.stdout.write(tables.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
+    sys.stdout.write(spreadsheet.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
 
 
 @app.command(cls=Command)
@@ -199,7 +199,9 @@ def report(
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what was started is ended, too
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+            signal.signal(ending, signal.default_int_handler)  # so that what was started is ended, too
     try:
         with stdout.checked():
             app(prog_name="homing experiment")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import analyses, machines, settings
+from . import analyses, columns, machines, settings
 from .errors import DesignError, ExperimentError
 from .reading import check_levels, only
 
@@ -68,6 +68,8 @@ def load(path: Path) -> Design:
         tree = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ExperimentError(f"{path} is no TOML: {error}", code=2) from error
+    except RecursionError as error:
+        raise ExperimentError(f"{path} nests too deeply", code=2) from error
     return parse(tree, path)
 
 
@@ -88,7 +90,8 @@ def parse(tree: dict[str, Any], path: Path) -> Design:
     seed = _number(path, tree, "seed", 0, 2**32 - 1)
     limits = _limits(path, tree)
     return Design(path, name, _said(path, tree, "title"), _said(path, tree, "source"), seed, replicates, limits, factors, cells,
-                  analyses.parse(path, tree.get("analysis", []), factors), _hash(name, seed, cells))
+                  analyses.parse(path, tree.get("analysis", []), factors, [dict(cell.levels) for cell in cells]),
+                  _hash(name, seed, cells))
 
 
 def _hash(name: str, seed: int, cells: list[Cell]) -> str:
@@ -145,15 +148,18 @@ def _factors(path: Path, tree: dict[str, Any]) -> dict[str, list[Any]]:
     for name, levels in table.items():
         if not settings.is_setting(name) and FACTOR.fullmatch(name) is None:
             raise DesignError(where, f"'{name}'", "a setting, or a name of small letters, digits and _")
+        if name in columns.RESERVED or name == "arguments":
+            raise DesignError(where, f"'{name}'", "another name: a column has that one" if name in columns.RESERVED else
+                              "a factor with a name of its own, and arguments in the tables of its levels")
         if not isinstance(levels, list) or not 1 <= len(levels) <= LEVELS_MAX:
             raise DesignError(f"{where}.{name}", repr(levels)[:60], f"a list of 1 to {LEVELS_MAX} levels")
-        if len({json.dumps(level) for level in levels}) != len(levels):
-            raise DesignError(f"{where}.{name}", "a level twice", "each level once")
         for level in levels:
             if settings.is_setting(name):
                 settings.check(f"{where}.{name}", name, level)
             elif not isinstance(level, str) or not 0 < len(level) <= 64 or not level.isprintable():
                 raise DesignError(f"{where}.{name}", repr(level), "a level's name, a text of 1 to 64 characters")
+        if any(level in levels[:at] for at, level in enumerate(levels)):
+            raise DesignError(f"{where}.{name}", "a level twice", "each level once")
     return table
 
 
@@ -169,6 +175,10 @@ def _level_tables(path: Path, tree: dict[str, Any], factors: dict[str, list[Any]
     for factor, levels in tables.items():
         only(f"{path}: levels.{factor}", levels, {str(level) for level in factors[factor]})
         found[factor] = {level: _flat(f"{path}: {_key(factor, level)}", table) for level, table in levels.items()}
+        for level, table in found[factor].items():
+            if factor in table:
+                raise DesignError(f"{path}: {_key(factor, level)}", f"'{factor}', which the level says by itself",
+                                  "other settings")
     for factor, levels in factors.items():
         for level in levels:
             if not settings.is_setting(factor) and str(level) not in found.get(factor, {}):

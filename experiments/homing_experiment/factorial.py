@@ -6,7 +6,8 @@ replicate only widens what hangs on it. With one replicate the highest interacti
 
 Blocks can have an effect of their own, as in D. C. Montgomery, "Design and Analysis of Experiments", chapter 4: of all runs of a
 block, or of those with the same levels of some factors (the same input, where each block has another seed). What blocks
-explain is no error then.
+explain is no error then, but for what differs between those groups of runs: the mean, and effects of those factors.
+They are judged by how the blocks differ, as whole plots are in chapter 14 there.
 """
 
 from __future__ import annotations
@@ -50,11 +51,13 @@ class Variation:
     freedom: int
     f: float | None = None
     p: float | None = None
+    against: str | None = None  # the row that F is over
 
 
 class Factorial:
     """`frame` has a column for each factor and one `y`; every combination of levels has at least one row. `blocks`: the factors
-    within whose levels a block (column `block`) has an effect of its own; none of them: one for all its runs; None: no effect."""
+    within whose levels a block (column `block`) has an effect of its own; none of them: one for all its runs; None: no
+    effect. A block has a run of every combination then."""
 
     def __init__(self, frame: pd.DataFrame, factors: list[str], confidence: float, blocks: list[str] | None = None) -> None:
         self.factors = factors
@@ -65,7 +68,8 @@ class Factorial:
         whole = math.prod(len(levels) for levels in self.levels.values())
         if len(counts) < whole:
             absent = [c for c in itertools.product(*self.levels.values()) if (c if len(c) > 1 else c[0]) not in counts.index]
-            raise ExperimentError(f"no run of ({', '.join(map(str, absent[0]))}), and {len(absent) - 1} other combinations lack runs, too",
+            more = f", nor of {len(absent) - 1} other combinations" if len(absent) > 1 else ""
+            raise ExperimentError(f"no run of ({', '.join(map(str, absent[0]))}){more}",
                                   "a full factorial needs them all: run the campaign to its end, or choose levels with `only`")
         if any(len(levels) < 2 for levels in self.levels.values()):
             raise ExperimentError("a factor with one level in this analysis", "leave it out of `factors`")
@@ -85,7 +89,8 @@ class Factorial:
     def _fit(self) -> None:
         names = {self._formula(term): " x ".join(term) for term in self.terms}
         if self.blocks is not None:
-            names[":".join(filter(None, (self._formula(self.blocks), "C(block, Sum)")))] = " within ".join(filter(None, ("blocks", " x ".join(self.blocks))))
+            block_formula = ":".join(filter(None, (self._formula(self.blocks), "C(block, Sum)")))
+            names[block_formula] = self.blocks_name
         self._names = names
         self.fitted = ols("y ~ " + " + ".join(names), self.frame).fit()
         self.error_freedom = int(round(self.fitted.df_resid))
@@ -99,15 +104,45 @@ class Factorial:
         self.cells = [tuple(self.levels[name][at] for name, at in zip(self.factors, cell)) for cell in cells]
         self.means = matrix @ self.fitted.params.to_numpy()
         self._covariance = matrix @ self.fitted.cov_params().to_numpy() @ matrix.T
-        self._t = float(stats.t.ppf((1 + self.confidence) / 2, self.error_freedom))
+        self._table = sm.stats.anova_lm(self.fitted, typ=3)  # of type 3: in a balanced design all types are the same
+        if self.blocks is not None:
+            line = self._table.loc[block_formula]
+            self.block_freedom = int(line["df"])
+            self._block_square = float(line["sum_sq"]) / self.block_freedom
+            groups = [tuple(cell[self.factors.index(name)] for name in self.blocks) for cell in self.cells]
+            alike = np.array([[one == other for other in groups] for one in groups], dtype=float)
+            self._group_mean = alike / alike.sum(axis=1, keepdims=True)
+
+    @property
+    def blocks_name(self) -> str:
+        return " within ".join(filter(None, ("blocks", " x ".join(self.blocks or []))))
+
+    def _by_blocks(self, term: tuple[str, ...]) -> bool:
+        """Whether the term differs only between the groups of runs within which a block has an effect."""
+        return self.blocks is not None and set(term) <= set(self.blocks)
 
     def _formula(self, term: tuple[str, ...] | list[str]) -> str:
         return ":".join(f"C(f{self.factors.index(name)}, Sum)" for name in term)
 
     def weigh(self, term: tuple[str, ...], levels: tuple[Any, ...], weights: np.ndarray) -> Estimate:
         value = float(weights @ self.means)
-        half = self._t * math.sqrt(max(0.0, float(weights @ self._covariance @ weights)))
+        variance, freedom = self._variance(weights)
+        half = float(stats.t.ppf((1 + self.confidence) / 2, freedom)) * math.sqrt(variance)
         return Estimate(term, levels, value, value - half, value + half)
+
+    def _variance(self, weights: np.ndarray) -> tuple[float, float]:
+        """And its degrees of freedom. With blocks: of the part between groups of runs, and of that within them; of a
+        sum of both, Satterthwaite's."""
+        if self.blocks is None:
+            return max(0.0, float(weights @ self._covariance @ weights)), self.error_freedom
+        between = self._group_mean @ weights
+        within = weights - between
+        error_square = float(self.fitted.mse_resid)
+        parts = [(float(part @ part) * square / self.replicates[0], freedom) for part, square, freedom in (
+            (between, self._block_square, self.block_freedom), (within, error_square, self.error_freedom))]
+        parts = [part for part in parts if part[0] > 1e-12 * max(parts)[0]] or parts[1:]
+        whole = sum(part for part, _ in parts)
+        return whole, whole**2 / sum(part**2 / freedom for part, freedom in parts) if whole > 0 else self.error_freedom
 
     def _average(self, fixed: dict[str, Any]) -> np.ndarray:
         """The weights of the mean over all cells with these levels."""
@@ -142,14 +177,18 @@ class Factorial:
         return self.weigh((factor,), (tuple(plus), tuple(minus)), np.asarray(weights))
 
     def anova(self) -> list[Variation]:
-        """Sums of squares of type 3, which in a balanced design are all the same; the shares add up to 100% there."""
-        table = sm.stats.anova_lm(self.fitted, typ=3)
+        """The shares add up to 100% if the design is balanced."""
         total = float(((self.frame["y"] - self.frame["y"].mean()) ** 2).sum())
         rows = []
-        for formula, name in self._names.items():
-            line = table.loc[formula]
-            rows.append(Variation(name, float(line["sum_sq"]), self._share(float(line["sum_sq"]), total), int(line["df"]),
-                                  float(line["F"]), float(line["PR(>F)"])))
+        for term, (formula, name) in zip([*self.terms, None], self._names.items()):
+            line = self._table.loc[formula]
+            squares, freedom = float(line["sum_sq"]), int(line["df"])
+            f, p, against = float(line["F"]), float(line["PR(>F)"]), "errors"
+            if term and self._by_blocks(term):
+                f = squares / freedom / self._block_square if self._block_square > 0 else math.nan
+                p, against = float(stats.f.sf(f, freedom, self.block_freedom)), self.blocks_name
+            tested = (f, p, against) if math.isfinite(f) else ()
+            rows.append(Variation(name, squares, self._share(squares, total), freedom, *tested))
         errors = float(self.fitted.ssr)
         return [*rows, Variation("errors", errors, self._share(errors, total), self.error_freedom),
                 Variation("total", total, 100.0, len(self.frame) - 1)]

@@ -15,7 +15,7 @@ from typing import Any
 from . import programs
 from .design import Design
 from .errors import ExperimentError
-from .places import Places, clean_environment
+from .places import ROOT, Places, clean_environment, ended_with_us
 from .plan import Run, all_runs
 from .settings import HERE
 
@@ -76,11 +76,12 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
     (one,) = batch
     s = one.cell.settings
     words = programs.words(one, str(programs.binary(places.build, s["program"])))
-    own = programs.environment(one) | {"LD_LIBRARY_PATH": str(places.library(s["library"]).parent)}
+    library = str(places.library(s["library"]).parent)
+    own = programs.environment(one) | {"LD_LIBRARY_PATH": library}
     found: dict[str, Any] = {
         "run": one, "kind": "measured", "boot": 1, "host_load": os.getloadavg()[0],
         "parts": places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"])),
-        "command": programs.shell_line(one, s["program"], {})}
+        "command": programs.shell_line(one, s["program"], {"LD_LIBRARY_PATH": library.removeprefix(f"{ROOT}/")})}
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
         report = Path(scratch) / "report"
@@ -106,7 +107,8 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
 def finish(words: list[str], environment: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:
     """Status, output and the end of stderr; no status if the time limit ended it and all that it started."""
     process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, errors="replace", start_new_session=True)
+                               text=True, errors="replace", start_new_session=True,
+                               preexec_fn=ended_with_us(signal.SIGKILL))
     try:
         said, error = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:

@@ -4,6 +4,7 @@ the run's own region: modelled, not measured."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import tempfile
 import time
@@ -13,11 +14,12 @@ from typing import Any
 
 from . import machines, programs
 from .design import Design
-from .places import LIBRARY, Places, clean_environment
+from .places import LIBRARY, Places, clean_environment, ended_with_us
 from .plan import Run
 from .responses import SERVED
 
 BINDING = ("libtbbbind_2_5.so.3", "libhwloc.so.15")  # what stock's arenas with constraints are bound by
+OUT_OF_TIME = 124  # the status of `homing lab run` that the limit ended
 BEGIN, END = "@homing-experiment begin", "@homing-experiment end"
 
 
@@ -25,12 +27,15 @@ class BootFailed(Exception):
     """The virtual machine did not run; nothing of the batch is known."""
 
 
+def guest_library(run: Run) -> dict[str, str]:
+    return {"LD_LIBRARY_PATH": "/ours" if run.cell.settings["library"] == "homing" else "/stock"}
+
+
 def script(batch: list[Run]) -> str:
     """A shell's text: each run between two marks; what it says on stderr becomes a file."""
     lines = []
     for number, run in enumerate(batch):
-        library = "/ours" if run.cell.settings["library"] == "homing" else "/stock"
-        line = programs.shell_line(run, f"/programs/{run.cell.settings['program']}", {"LD_LIBRARY_PATH": library})
+        line = programs.shell_line(run, f"/programs/{run.cell.settings['program']}", guest_library(run))
         lines.append(f"echo '{BEGIN} {number}'; {line} 2>/results/{number}.err; echo \"{END} {number} $?\"")
     return "\n".join(lines)
 
@@ -54,7 +59,7 @@ def finish(words: list[str], environment: dict[str, str], errors: Path, ended: C
     said = []
     with errors.open("w+", errors="replace") as stderr:
         with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
-                              errors="replace") as process:
+                              errors="replace", preexec_fn=ended_with_us(signal.SIGTERM)) as process:
             try:
                 for line in process.stdout or ():
                     said.append(line)
@@ -68,7 +73,9 @@ def finish(words: list[str], environment: dict[str, str], errors: Path, ended: C
 
 
 def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
-    """The part of a row for each run that has an answer; those that the time limit cut off have none. Raises BootFailed."""
+    """The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
+    its beginning; the others have none. Raises BootFailed if so no run has."""
+    parts = [parts_of(design, places, one) for one in batch]  # before the boot: a build may go on meanwhile
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
         results = Path(scratch)
@@ -82,12 +89,31 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
         if not counted["calibrated"]:
             raise BootFailed(f"the lab's map of memory failed its check: {counted['calibration']['error']}")
         regions = {region["label"]: region for region in counted["regions"]}
-        rows = [row(places, number, one, output, results, regions) for number, one in enumerate(batch)]
-    seconds = (time.monotonic() - begun) / max(1, len(batch))
-    return [found | {"host_seconds": seconds, "boot": len(batch)} for found in rows if found]
+        rows = [row(number, one, output, results, regions) for number, one in enumerate(batch)]
+    if not rows[0] and status == OUT_OF_TIME and f"{BEGIN} 0\n" in output:
+        limit = f"ended after {design.limits['boot_s']} s, its boot included (limits.boot_s)"
+        rows[0] = about(batch[0]) | {"status": "limit", "message": limit}
+    if not any(rows):
+        raise BootFailed(f"homing lab run ended with status {status}, and no run: {(error or output).strip()[-800:]}")
+    seconds = (time.monotonic() - begun) / sum(map(bool, rows))
+    return [found | {"parts": sum_, "host_seconds": seconds, "boot": len(batch)}
+            for found, sum_ in zip(rows, parts) if found]
 
 
-def row(places: Places, number: int, one: Run, output: str, results: Path, regions: dict[str, Any]) -> dict[str, Any]:
+def parts_of(design: Design, places: Places, one: Run) -> str:
+    """The sum over what the run is made of; of a machine's file, too."""
+    s = one.cell.settings
+    machine = [Path(machines.word(s["machine"], design.path))] if s["machine"].endswith(".toml") else []
+    return places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"]), places.plugin,
+                         *machine)
+
+
+def about(one: Run) -> dict[str, Any]:
+    return {"run": one, "kind": "modelled",
+            "command": programs.shell_line(one, one.cell.settings["program"], guest_library(one))}
+
+
+def row(number: int, one: Run, output: str, results: Path, regions: dict[str, Any]) -> dict[str, Any]:
     begin, _, rest = output.partition(f"{BEGIN} {number}\n")
     said, mark, after = rest.partition(f"{END} {number} ")
     if not mark:
@@ -95,11 +121,7 @@ def row(places: Places, number: int, one: Run, output: str, results: Path, regio
     status = after.splitlines()[0]
     error = results / f"{number}.err"
     message = error.read_text(errors="replace").strip()[-300:] if error.is_file() else ""
-    s = one.cell.settings
-    found: dict[str, Any] = {
-        "run": one, "kind": "modelled", "message": message,
-        "parts": places.sum_of(places.library(s["library"]), programs.binary(places.build, s["program"]), places.plugin),
-        "command": programs.shell_line(one, s["program"], {})}
+    found = about(one) | {"message": message}
     if status != "0":
         return found | {"status": "wrong" if status == "3" else "failed", "message": f"exit status {status}: {message}"}
     region = regions.get(one.label)

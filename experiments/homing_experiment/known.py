@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from . import here, programs
+from . import here, programs, settings
 from .design import Cell, Design
 from .errors import DesignError, ExperimentError
 from .places import Places, clean_environment
@@ -24,6 +24,10 @@ def refuse_unknown(design: Design, places: Places) -> None:
         if name not in known:
             raise _unknown(design, cell, "program", f"one of: {', '.join(known)}" if known else f"a program of {places.build / 'programs'}",
                            "; one that is not built yet: make programs, or name another build with --build")
+        for lacked in programs.STUDY_LACKS if name == programs.STUDY else ():
+            usual = settings.ALL[lacked].default
+            if cell.settings[lacked] != usual:
+                raise _unknown(design, cell, lacked, f"{usual!r}: {name} has no {lacked}")
         if name not in variants:
             variants[name] = [line.split()[0] for line in _answer(places, name, "--list").splitlines() if line.strip()]
             sizes[name] = _sizes(_answer(places, name, "--help"))

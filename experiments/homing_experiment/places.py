@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +17,7 @@ from .design import Design
 from .errors import ExperimentError
 
 ROOT = Path(__file__).resolve().parents[2]
+PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 LIBRARY = "libtbb.so.12"
 # Variables that would steer a run past its row.
 STEERING = ("HOMING_", "HWLOC_", "TBB_", "LD_", "OMP_", "GOMP_", "KMP_", "PROGRAMS_", "MALLOC_")
@@ -83,6 +87,12 @@ class Places:
 def clean_environment() -> dict[str, str]:
     """Ours, without what would steer the libraries."""
     return {name: value for name, value in os.environ.items() if not name.startswith(STEERING) or name.startswith(KEPT)}
+
+
+def ended_with_us(with_: signal.Signals) -> Callable[[], None]:
+    """What a child does before its program: it asks the kernel for that signal when we end, even by SIGKILL."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    return lambda: prctl(PR_SET_PDEATHSIG, int(with_))
 
 
 def rows_file(design: Design, given: Path | None) -> Path:

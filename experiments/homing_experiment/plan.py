@@ -22,6 +22,7 @@ class Run:
     place: int  # in the block's order
     cell: Cell
     seed: int  # of the program's own draws: one a block, so that all cells of a block have the same problem
+    contended: bool = False  # whether the campaign has a contender, in this cell or another
 
     @property
     def key(self) -> str:
@@ -38,7 +39,8 @@ def block(design: Design, number: int) -> list[Run]:
     cells = list(design.cells)
     source.shuffle(cells)
     seed = source.randrange(1, 2**31)
-    return [Run(number, place, cell, seed) for place, cell in enumerate(cells)]
+    contended = any(cell.settings["contention"] != "none" for cell in cells)
+    return [Run(number, place, cell, seed, contended) for place, cell in enumerate(cells)]
 
 
 def machine_key(cell: Cell) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from .plan import Run
 from .settings import HERE
 
 STUDY = "jacobi-study"
+STUDY_LACKS = ("warm_up", "cpus", "contention")  # settings that it has no words for
 
 
 def binary_of(build: Path, name: str) -> Path:
@@ -46,8 +47,9 @@ def words(run: Run, program: str) -> list[str]:
 def environment(run: Run) -> dict[str, str]:
     s = run.cell.settings
     given = {name.removeprefix("env."): value for name, value in s.items() if name.startswith("env.")}
-    # A spinning OpenMP thread would take CPUs from those that it waits for: in the lab the host has few, and a contender shares them.
-    shared = s["machine"] != HERE or s["contention"] != "none"
+    # A spinning OpenMP thread would take CPUs from those that it waits for: in the lab the host has few, and a
+    # contender shares them. Without the contender the same, so that only the contender differs.
+    shared = s["machine"] != HERE or run.contended
     return ({"OMP_WAIT_POLICY": "passive"} if shared else {}) | given
 
 
@@ -84,7 +86,8 @@ def _study(run: Run, said: dict[str, Any]) -> dict[str, Any]:
     """Million site updates a second, of each repetition; times follow from the sites."""
     sites = math.prod(int(part) for part in said["grid"].split("x")) * said["sweeps"]
     ms = [sites / (rate * 1e3) for rate in said["mlups"]]
-    return {"median_ms": sorted(ms)[len(ms) // 2], "ms": " ".join(f"{t:.6g}" for t in ms), "end_to_end_ms": sum(ms), "moving_ms": 0.0,
-            "rate": float(said["mlups_median"]), "unit": "MLUP/s", "at_home": float(said["share_at_home"]),
+    median = float(said["mlups_median"])
+    return {"median_ms": sites / (median * 1e3), "ms": " ".join(f"{t:.6g}" for t in ms), "end_to_end_ms": sum(ms),
+            "moving_ms": 0.0, "rate": median, "unit": "MLUP/s", "at_home": float(said["share_at_home"]),
             "moved_bytes": 0, "result": "right" if said["checked"] else "not checked",
             "ran_on_homing": None, "made_up": said["virtual"]}

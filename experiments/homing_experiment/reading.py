@@ -16,9 +16,10 @@ def only(where: str, table: Any, known: set[str]) -> None:
 
 
 def check_levels(where: str, factor: str, some: Any, factors: dict[str, list[Any]]) -> list[Any]:
-    """A level of the factor or a list of them, as a list."""
+    """A level of the factor or a list of them, as a list that is not empty."""
     levels = some if isinstance(some, list) else [some]
-    for level in levels:
-        if level not in factors[factor]:
+    known = [(type(level), level) for level in factors[factor]]  # true is no 1
+    for level in levels or [levels]:
+        if (type(level), level) not in known:
             raise DesignError(where, repr(level), f"levels of '{factor}': {', '.join(map(str, factors[factor]))}")
     return levels

@@ -70,7 +70,7 @@ def section(design: Design, rows: list[dict[str, str]], failed: int, found: list
                       "", "</details>", ""]
     if found and all(row[SERVED[0]] for row in rows):
         stem = f"{design.name}-traffic"
-        plots.draw(folder / stem, plots.traffic(rows, levels_of, list(design.factors)[:2], design.title))
+        plots.draw(folder / stem, plots.traffic(rows, levels_of, list(design.factors), design.title))
         lines += ["### Who served the lines", "", picture_links(folder, page, stem, "Lines by who served them, for each combination"), ""]
     return "\n".join(lines)
 
@@ -79,8 +79,8 @@ def put(page: Path, design: Design, text: str) -> None:
     """Replaces what stands between the campaign's marks; makes the page, or the place at its end, if there is none."""
     begin, end = marks(design.name)
     try:
-        before = page.read_text() if page.exists() else f"# {design.title or design.name}\n"
-        if before.count(begin) > 1 or before.count(begin) != before.count(end):
+        before = page.read_text(encoding="utf-8") if page.exists() else f"# {design.title or design.name}\n"
+        if before.count(begin) > 1 or before.count(begin) != before.count(end) or before.find(end) < before.find(begin):
             raise ExperimentError(f"{page}: the marks of {design.name} do not pair", f"expected one `{begin}` and one `{end}` behind it")
         if begin in before:
             head, _, rest = before.partition(begin)
@@ -88,6 +88,11 @@ def put(page: Path, design: Design, text: str) -> None:
         else:
             head, tail = before.rstrip("\n") + "\n\n", "\n"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(f"{head}{begin}\n{text.rstrip()}\n\n{end}{tail}")
+        target = page.resolve()
+        new = target.with_name(f".{target.name}.tmp")  # so that an interruption leaves the page as it was
+        new.write_text(f"{head}{begin}\n{text.rstrip()}\n\n{end}{tail}", encoding="utf-8")
+        new.replace(target)
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{page} is no text in UTF-8", "name another page with --page") from error
     except OSError as error:
         raise ExperimentError(f"can't write {page}: {error.strerror}") from error

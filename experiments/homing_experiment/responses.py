@@ -15,4 +15,5 @@ RESPONSES = {
     "near": "lines that near memory served, by the CPU's events",
     "far": "lines that far memory served, by the CPU's events",
 }
-HIGHER_IS_BETTER = {"rate", "at_home", "local_cache", "local_dram", "near"}
+HIGHER_IS_BETTER = {"rate", "at_home"}
+NEITHER_IS_BETTER = {"local_cache", "local_dram", "near"}  # good or bad by what these lines were instead of

@@ -8,20 +8,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
+import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from . import settings
+from . import programs, settings
+from .columns import IDENTITY, SAID, WHERE
 from .design import Design
 from .errors import ExperimentError
+from .plan import Run
 from .responses import RESPONSES
 
-IDENTITY = ("design", "run", "block", "place", "cell", "run_seed", "started", "kind", "status", "message")
-WHERE = ("commit", "parts", "host", "host_load", "host_seconds", "boot")
-SAID = ("ms", "unit", "result", "pages", "moved_bytes", "note")
 KINDS = ("virtual", "modelled", "measured")  # a made-up machine, the lab's model, a real machine
+COUNTS = ("block", "place", "run_seed")
+FIGURES = (*RESPONSES, "host_load", "host_seconds")
+BREAKS = re.compile(r"[\r\n\0]+")
+OTHER_COLUMNS = "its columns are not those of this campaign"
 
 
 def columns(design: Design) -> list[str]:
@@ -38,6 +44,22 @@ def text_of(value: Any) -> str:
     return json.dumps(value) if isinstance(value, (list, dict)) else str(value)
 
 
+def _wrong(row: dict[str, str]) -> str:
+    """What of a row can't be; empty if nothing."""
+    if None in row or None in row.values():
+        return "a row with other columns than the first line's"
+    for name in COUNTS:
+        if not row[name].isdecimal():
+            return f"{name} '{row[name]}', which is no number"
+    for name in FIGURES:
+        try:
+            if row[name] and not math.isfinite(float(row[name])):
+                return f"{name} '{row[name]}', which is no figure"
+        except ValueError:
+            return f"{name} '{row[name]}', which is no figure"
+    return "" if row["kind"] in KINDS else f"kind '{row['kind']}'"
+
+
 class Rows:
     """A file of rows; one writer at a time."""
 
@@ -46,30 +68,71 @@ class Rows:
         self.design = design
 
     def load(self) -> list[dict[str, str]]:
-        """All complete rows of this design. A last line that was cut short by an interruption is dropped from the file."""
-        try:
-            text = self.path.read_bytes().decode("utf-8")
-        except FileNotFoundError:
-            return []
-        except (OSError, UnicodeDecodeError) as error:
-            raise ExperimentError(f"can't read {self.path}: {error.strerror if isinstance(error, OSError) else error}") from error
-        if text and not text.endswith("\n"):
-            text = text[: text.rfind("\n") + 1]
+        """All complete rows of this design's runs. Nothing is written: a last line that was cut short is passed over,
+        and so are rows of more replicates than the campaign's file asks for. Raises ExperimentError."""
+        return [row for row in self._read()[0] if int(row["block"]) < self.design.replicates]
+
+    def mend(self) -> None:
+        """Takes a last line that was cut short off the file, or ends it if only its end is missing. For the one
+        writer."""
+        _, whole = self._read()
+        if whole and not whole.endswith(b"\n"):
+            with self.path.open("ab") as file:
+                file.write(b"\n")
+        elif self.path.exists() and len(whole) < self.path.stat().st_size:
             with self.path.open("r+b") as file:
-                file.truncate(len(text.encode()))
-        if not text:
-            return []
-        reader = csv.DictReader(io.StringIO(text))
-        if reader.fieldnames != columns(self.design):
-            self._refuse("its columns are not those of this campaign")
-        found = []
-        for row in reader:
-            if None in row or None in row.values():
-                raise ExperimentError(f"{self.path}:{reader.line_num}: a row with other columns than the first line's",
-                                      "remove that line: its run is done again")
-            if row["design"] != self.design.hash:
-                self._refuse(f"it was made by design {row['design']}, and {self.design.path.name} is {self.design.hash} now")
-            found.append(row)
+                file.truncate(len(whole))
+
+    def _read(self) -> tuple[list[dict[str, str]], bytes]:
+        """The rows, and the part of the file that they are in."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return [], b""
+        except OSError as error:
+            raise ExperimentError(f"can't read {self.path}: {error.strerror}") from error
+        head = ",".join(columns(self.design)).encode() + b"\n"
+        end = content.rfind(b"\n") + 1
+        whole, tail = content[:end], content[end:]
+        if not whole:
+            if not head.startswith(tail):
+                self._refuse(OTHER_COLUMNS)
+            return [], b""
+        found = self._rows(whole)
+        try:
+            last = self._rows(head + tail)
+        except ExperimentError:
+            last = []  # cut short: its run is done again
+        if last and last[0]["command"].endswith(self._last_words(last[0])):
+            return found + last, content
+        return found, whole
+
+    def _last_words(self, row: dict[str, str]) -> str:
+        """How the command of a row ends that was not cut short."""
+        cell = next(cell for cell in self.design.cells if cell.key == row["cell"])
+        run = Run(int(row["block"]), int(row["place"]), cell, int(row["run_seed"]))
+        return " ".join(map(shlex.quote, programs.words(run, cell.settings["program"])))
+
+    def _rows(self, content: bytes) -> list[dict[str, str]]:
+        try:
+            reader = csv.DictReader(io.StringIO(content.decode()), strict=True)
+            if reader.fieldnames != columns(self.design):
+                self._refuse(OTHER_COLUMNS)
+            cells = {cell.key for cell in self.design.cells}
+            found = []
+            for row in reader:
+                wrong = _wrong(row)
+                if not wrong and row["design"] != self.design.hash:
+                    self._refuse(f"it was made by design {row['design']}, and {self.design.path.name} is "
+                                 f"{self.design.hash} now")
+                if not wrong and (row["cell"] not in cells or row["run"] != f"{row['block']}/{row['cell']}"):
+                    wrong = f"run '{row['run']}', which is none of the campaign's"
+                if wrong:
+                    raise ExperimentError(f"{self.path}:{reader.line_num}: {wrong}",
+                                          "remove that line: its run is done again")
+                found.append(row)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise ExperimentError(f"can't read {self.path}: {error}") from error
         return found
 
     def _refuse(self, why: str) -> None:
@@ -96,7 +159,7 @@ class Rows:
         if fresh:
             writer.writeheader()
         for row in found:
-            writer.writerow({name: text_of(row.get(name)).replace("\n", " ") for name in names})
+            writer.writerow({name: BREAKS.sub(" ", text_of(row.get(name))) for name in names})
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:

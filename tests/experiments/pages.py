@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Property: a campaign's page, pictures and spreadsheet show each combination once, as itself, and keep the words
+around them. Method: made-up rows of small campaigns. Needs the packages of scripts/setup experiment; else skipped."""
+
+import csv
+import io
+import itertools
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+import worked_examples  # skips, too
+
+import matplotlib.pyplot as plt
+import numpy as np
+from homing_experiment import analyse, campaign, design, plots, report, rows, tables
+from homing_experiment.errors import ExperimentError
+from homing_experiment.progress import Progress
+
+THREE = """
+schema = 1
+name = "three"
+seed = 1
+replicates = 5
+[fixed]
+variant = "tbb"
+threads = 4
+[factors]
+program = ["cg", "mg", "ft"]
+machine = ["westmere", "bulldozer"]
+repeat = [1, 2, 3, 4]
+[[leave_out]]
+program = "ft"
+repeat = 4
+[[analysis]]
+name = "all"
+response = "median_ms"
+baseline = { repeat = 1 }
+[[analysis]]
+name = "slowdown"
+response = "median_ms"
+only = { repeat = [1, 2, 3] }
+baseline = { machine = "westmere" }
+"""
+
+
+def made_up(file: Path, text: str, value) -> tuple[design.Design, list[dict[str, str]]]:
+    """A campaign and its rows; `value` of a run's levels and block."""
+    file.write_text(text)
+    found = design.load(file)
+
+    def answer(_, __, batch, ended):
+        return [{"run": run, "status": "ok", "kind": "modelled", "median_ms": value(dict(run.cell.levels), run.block),
+                 "parts": "x", "local_cache": 1000 * dict(run.cell.levels)["repeat"], "remote_cache": 1,
+                 "local_dram": 1, "remote_dram": 1,
+                 "host_seconds": 1.0, "command": "cg"} for run in batch]
+
+    store = rows.Rows(file.with_suffix(".csv"), found)
+    campaign.run(found, SimpleNamespace(commit="c"), store, campaign.Bounds(), Progress(False), answer)
+    return found, rows.good(store.load())
+
+
+class Pages(worked_examples.Campaign):
+    def test_a_page_keeps_the_words_around(self):
+        page = self.folder / "page.md"
+        begin, end = report.marks("made-up")
+        page.write_text(f"# Title\n\nBefore.\n\n{begin}\nold\n{end}\n\nAfter.\n")
+        for _ in range(2):
+            code, _, err = self.command("report", str(self.file), "--page", str(page), "--pictures",
+                                        str(self.folder / "pictures"))
+            self.assertEqual((code, "36 runs" in err), (0, True))
+        text = page.read_text()
+        self.assertTrue(text.startswith("# Title\n\nBefore.") and text.endswith("\n\nAfter.\n") and "old" not in text)
+        for part in ("Modelled, not measured", "seed 1", "36 of 36", "prefers-color-scheme: dark",
+                     "Who served the lines"):
+            self.assertIn(part, text)
+        pictures = sorted(path.name for path in (self.folder / "pictures").iterdir())
+        self.assertEqual(len(pictures), 10)
+        first = (self.folder / "pictures" / "made-up-time-dark.svg").read_bytes()
+        self.command("report", str(self.file), "--page", str(page), "--pictures", str(self.folder / "pictures"))
+        self.assertEqual((self.folder / "pictures" / "made-up-time-dark.svg").read_bytes(), first)
+        page.write_text(text.replace("<!-- end of made-up -->", ""))
+        code, _, err = self.command("report", str(self.file), "--page", str(page))
+        self.assertEqual((code, "marks" in err), (1, True))
+
+
+    def test_marks_that_do_not_pair(self):
+        page = self.folder / "page.md"
+        begin, end = report.marks("made-up")
+        for words in (f"before\n{end}\nmiddle\n{begin}\nafter\n", f"{begin}\n", f"{begin}\n{end}\n{begin}\n{end}\n"):
+            page.write_text(words)
+            with self.assertRaisesRegex(ExperimentError, "marks"):
+                report.put(page, self.design, "text")
+            self.assertEqual(page.read_text(), words)
+
+    def test_a_page_or_a_folder_that_is_none(self):
+        page, file = self.folder / "page.md", self.folder / "file"
+        file.write_text("")
+        page.write_bytes(b"\xff")
+        for words, said in ((["--page", str(page)], f"{page} is no text in UTF-8"),
+                            (["--pictures", str(file)], f"can't write {file}/")):
+            code, _, err = self.command("report", str(self.file), *words)
+            self.assertEqual((code, said in err), (1, True), err)
+        self.assertEqual(page.read_bytes(), b"\xff")
+        self.assertEqual([path.name for path in self.folder.iterdir() if "tmp" in path.name], [])
+
+    def test_a_spreadsheet(self):
+        """Plain figures; a level with a comma in it is one level."""
+        _, out, _ = self.command("analyse", str(self.file), "--csv")
+        found = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual({row["analysis"] for row in found}, {"time", "lines"})
+        for row in found:
+            self.assertTrue(float(row["value"]) is not None)
+        cells = [row for row in found if row["table"] == "cells" and row["figure"] == "relative"]
+        placed = next(row for row in cells if row["program"] == "cg" and row["variant"] == "homing-placed")
+        self.assertTrue(float(placed["low"]) < 0.4 < float(placed["high"]))
+        self.assertEqual((placed["blocks"], placed["sure"]), ("6", "True"))
+        program = next(row for row in found if row["table"] == "variation" and row["figure"] == "program")
+        self.assertTrue(0.8 < float(program["share"]) <= 1 and float(program["p"]) < 1e-4)
+        self.assertEqual({row["variant"] for row in found if row["table"] == "contrasts"}, {"homing-placed less tbb"})
+        self.assertEqual({row["variant"] for row in found if row["table"] == "against"}, {"homing-placed over homing"})
+
+    def test_the_mean_is_in_the_unit(self):
+        found = analyse.analyse(self.design, rows.good(self.store.load()), self.design.analyses[0])
+        self.assertEqual(found["model"]["transform"], "log")
+        lines = [line for line in tables.text(found).splitlines() if line.startswith("mean ")]
+        self.assertIn("geometric mean: ", lines[0])
+
+    def test_each_series_has_a_look_of_its_own(self):
+        looks = [tuple(plots.look(number).values()) for number in range(64)]
+        self.assertEqual(len(set(looks)), 64)
+
+
+class ThreeFactors(worked_examples.Campaign):
+    def setUp(self):
+        super().setUp()
+        source = np.random.default_rng(3)
+        self.design, self.rows = made_up(self.folder / "three.toml", THREE, lambda levels, block: float(
+            (3 if levels["program"] == "cg" and levels["machine"] == "bulldozer"
+             else 1) * levels["repeat"] * np.exp(source.normal(0, 0.02))))
+        self.all, self.slowdown = (analyse.analyse(self.design, self.rows, one) for one in self.design.analyses)
+
+    def test_a_panel_a_level(self):
+        """Of the factor with the fewest levels; each combination that there is has a bar; no panel where all are the
+        base line."""
+        figure = plots.bars(self.all)("k")
+        panels = figure.axes
+        self.assertEqual([axes.get_title("left") for axes in panels], ["machine: westmere", "machine: bulldozer"])
+        self.assertEqual([[text.get_text() for text in axes.get_xticklabels()] for axes in panels],
+                         [["cg", "mg", "ft"]] * 2)
+        self.assertEqual([len(axes.patches) for axes in panels], [11, 11])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["1", "2", "3", "4"])
+        part = plots.bars(self.all | {"cells": [cell for cell in self.all["cells"] if cell["levels"][2] != 2]})("k")
+        self.assertEqual(part.axes[0].patches[1].get_facecolor(), panels[0].patches[2].get_facecolor())  # of 3, in both
+        self.assertEqual([axes.get_title("left") for axes in plots.bars(self.slowdown)("k").axes],
+                         ["machine: bulldozer"])
+        plt.close("all")
+
+    def test_lines_of_each_combination(self):
+        levels_of = {cell.key: dict(cell.levels) for cell in self.design.cells}
+        figure = plots.traffic(self.rows, levels_of, list(self.design.factors), "x")("k")
+        self.assertEqual([axes.get_title("left") for axes in figure.axes],
+                         [", ".join(pair) for pair in itertools.product(("westmere", "bulldozer"), ("cg", "mg", "ft"))])
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_xticklabels()], ["1", "2", "3", "4"])
+        self.assertEqual([patch.get_height() for patch in figure.axes[0].patches[:4]], [1, 2, 3, 4])
+        plt.close("all")
+
+    def test_pairs_of_levels(self):
+        """What a factor does only together with another is shown, and main effects that are averages over it are
+        told."""
+        said = tables.text(self.slowdown)
+        self.assertIn("\ncg x bulldozer ", said)
+        pair = next(one for one in self.slowdown["model"]["effects"] if one["levels"] == ["cg", "bulldozer"])
+        self.assertAlmostEqual(pair["factor"][0], 3 ** (1 / 3), 1)
+        self.assertIn("What machine does hangs on program (program x machine: ", said)
+        self.assertNotIn("What repeat does", said)
+        page = tables.markdown(self.slowdown)
+        self.assertIn(f"<details><summary>{tables.PAIRS}</summary>\n\n|", page)
+        self.assertEqual(page.count("<details>"), page.count("</details>"))
+
+    def test_what_is_left_out(self):
+        self.assertIsNone(self.all["model"])
+        self.assertTrue(any("leaves 2 combinations out, (ft, westmere, 4) first" in remark
+                            for remark in self.all["remarks"]))
+        part = [row for row in self.rows if row["cell"] != self.rows[0]["cell"]]
+        found = analyse.analyse(self.design, part, self.design.analyses[1])
+        self.assertTrue(found["model"] is not None
+                        or any("run of (" in remark and "and 0 other" not in remark for remark in found["remarks"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
