@@ -18,8 +18,8 @@ namespace homing::sync {
 class mutex {
  public:
   void lock() noexcept {
-    // To sleep and be woken takes longer than most sections, and each sleeper makes the next unlock a call of the kernel's.
-    // So long that all threads of a machine can go through a section of a microsecond one after the other.
+    // To sleep and be woken takes longer than most sections, and each sleeper makes the next unlock a call of the
+    // kernel's. So long that all threads of a machine can go through a section of a microsecond one after the other.
     for (std::size_t spins = 0; spins != spins_before_sleep; ++spins) {
       if (word_.load(relaxed) == free && try_lock()) {
         return;
