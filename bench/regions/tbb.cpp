@@ -27,18 +27,20 @@ class regions {
     session_.measure(name, [&](std::uint64_t iterations) {
       std::atomic<std::uint64_t> chunks{0};
       for (std::uint64_t region = 0; region < iterations; ++region) {
-        run(region, [&] {
-          tbb::parallel_for(
-              0, session_.threads(),
-              [&](int chunk) {
-                bench::keep(bench::chain(static_cast<std::uint64_t>(chunk), chunk_steps));
-                chunks.fetch_add(1, std::memory_order_relaxed);
-              },
-              tbb::simple_partitioner{});
-        });
+        run(region, [&] { loop(session_.threads(), chunks); });
       }
       session_.expect(chunks == iterations * static_cast<std::uint64_t>(session_.threads()), "each chunk runs once");
     });
+  }
+
+  static void loop(int chunk_count, std::atomic<std::uint64_t>& done) {
+    tbb::parallel_for(
+        0, chunk_count,
+        [&](int chunk) {
+          bench::keep(bench::chain(static_cast<std::uint64_t>(chunk), chunk_steps));
+          done.fetch_add(1, std::memory_order_relaxed);
+        },
+        tbb::simple_partitioner{});
   }
 
  private:
@@ -81,15 +83,7 @@ int main(int argc, char** argv) {
       tbb::parallel_for(
           0, parts,
           [&](int part) {
-            side_by_side[static_cast<std::size_t>(part)].execute([&] {
-              tbb::parallel_for(
-                  0, threads / parts,
-                  [&](int chunk) {
-                    bench::keep(bench::chain(static_cast<std::uint64_t>(chunk), chunk_steps));
-                    chunks.fetch_add(1, std::memory_order_relaxed);
-                  },
-                  tbb::simple_partitioner{});
-            });
+            side_by_side[static_cast<std::size_t>(part)].execute([&] { regions::loop(threads / parts, chunks); });
           },
           tbb::simple_partitioner{});
     }

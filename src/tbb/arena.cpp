@@ -71,13 +71,8 @@ void initialize(d1::task_arena_base& user) {
 
 void terminate(d1::task_arena_base& user) {
   scheduler::arena* a = task_arena_impl::exchange_arena(user, nullptr);
-  if (a == nullptr) {
-    return;
-  }
-  if (scheduler::is_left_behind(*a)) {
-    scheduler::let_go_of_left_behind(*a);
-  } else {
-    a->drop_user();
+  if (a != nullptr) {
+    scheduler::drop_user_of(*a);
   }
 }
 

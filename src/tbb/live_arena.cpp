@@ -7,6 +7,15 @@
 namespace homing::scheduler {
 namespace {
 
+/// In the child of a fork: an arena of before it, unless the calling thread is in it.
+bool is_left_behind(const arena& a) noexcept {
+  if (__builtin_expect(&a.supplier() == resource_manager::current_or_null(), true)) {
+    return false;
+  }
+  const thread_state* t = this_thread_or_null;
+  return t == nullptr || slot_held_in(*t, a) == no_slot;
+}
+
 [[gnu::noinline]] arena& successor_of(arena& old) {
   worker_account& account = old.account();
   arena* known = account.successor.load(sync::acquire);
@@ -23,13 +32,22 @@ namespace {
   return *known;
 }
 
+/// Behind several forks: a successor may be left behind itself.
+[[gnu::noinline]] arena& last_successor_of(arena& old) {
+  arena* a = &old;
+  while (is_left_behind(*a)) {
+    a = &successor_of(*a);
+  }
+  return *a;
+}
+
 [[gnu::noinline]] arena* renewed(tbb::detail::d1::task_arena_base& user, arena& old) {
-  arena& successor = successor_of(old);
+  arena& successor = last_successor_of(old);
   successor.add_reference();
   successor.add_user();
   arena* now = nullptr;
   if (arena_access::replace_arena(user, old, successor, now)) {
-    let_go_of_left_behind(old);
+    drop_user_of(old);
   } else {
     successor.drop_user();
   }
@@ -38,29 +56,27 @@ namespace {
 
 }  // namespace
 
-bool is_left_behind(const arena& a) noexcept {
-  if (__builtin_expect(&a.supplier() == resource_manager::current_or_null(), true)) {
-    return false;
-  }
-  const thread_state* t = this_thread_or_null;
-  return t == nullptr || slot_held_in(*t, a) == no_slot;
-}
-
-arena& live_arena(arena& a) { return __builtin_expect(is_left_behind(a), false) ? successor_of(a) : a; }
+arena& live_arena(arena& a) { return __builtin_expect(is_left_behind(a), false) ? last_successor_of(a) : a; }
 
 arena* live_arena_of(tbb::detail::d1::task_arena_base& user) {
   arena* a = arena_access::arena_of(user);
   return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? renewed(user, *a) : a;
 }
 
-void let_go_of_left_behind(arena& a) noexcept {
+void drop_user_of(arena& a) noexcept {
+  if (!is_left_behind(a)) {
+    a.drop_user();
+    return;
+  }
   worker_account& account = a.account();
-  const int objects = account.users.fetch_sub(1, sync::acq_rel) - 1 - (account.is_implicit ? 1 : 0);
-  if (objects > 0) {
+  // relaxed: a thread's own, or of before the fork.
+  const int threads = account.is_implicit.load(sync::relaxed) ? 1 : 0;
+  // acq_rel: whoever is last sees the successor that others have made.
+  if (account.users.fetch_sub(1, sync::acq_rel) - 1 > threads) {
     return;  // [A29] another may use the successor through it
   }
-  if (arena* successor = account.successor.exchange(nullptr, sync::acq_rel)) {
-    successor->drop_user();
+  if (arena* const successor = account.successor.exchange(nullptr, sync::acq_rel)) {
+    drop_user_of(*successor);
   }
 }
 

@@ -11,16 +11,13 @@
 
 namespace homing::scheduler {
 
-/// In the child of a fork: an arena of before it, unless the calling thread is in it.
-[[nodiscard]] bool is_left_behind(const arena& a) noexcept;
-
-/// What takes its place if it is left behind: the same one for all who ask.
+/// The arena, or what takes its place if it was left behind in a fork: the same one for all who ask.
 [[nodiscard]] arena& live_arena(arena& a);
 
 /// Null: the object has none.
 [[nodiscard]] arena* live_arena_of(tbb::detail::d1::task_arena_base& user);
 
-/// An object no longer stands for an arena that is left behind.
-void let_go_of_left_behind(arena& a) noexcept;
+/// An object no longer stands for it.
+void drop_user_of(arena& a) noexcept;
 
 }  // namespace homing::scheduler

@@ -16,19 +16,6 @@ struct running_callback {
 };
 thread_local const running_callback* innermost_callback = nullptr;
 
-/// While it lives, a callback of that observer runs here, which was counted as busy; also if it ends by an exception.
-class in_callback {
- public:
-  explicit in_callback(observer_list::observer& o) noexcept;
-  ~in_callback();
-  in_callback(const in_callback&) = delete;
-  in_callback& operator=(const in_callback&) = delete;
-
- private:
-  observer_list::observer& observer_;
-  const running_callback mine_;
-};
-
 std::intptr_t own_callbacks_of(const observer_list::observer& o) noexcept {
   std::intptr_t count = 0;
   for (const running_callback* c = innermost_callback; c != nullptr; c = c->outer) count += c->of == &o ? 1 : 0;
@@ -68,13 +55,23 @@ using proxy = tbb::detail::r1::observer_proxy;
 
 namespace {
 
-in_callback::in_callback(observer_list::observer& o) noexcept : observer_(o), mine_{&o, innermost_callback} {
-  innermost_callback = &mine_;
-}
-in_callback::~in_callback() {
-  innermost_callback = mine_.outer;
-  proxy::busy(observer_).fetch_sub(1, sync::release);
-}
+/// While it lives, a callback of that observer runs here, which was counted as busy; also if it ends by an exception.
+class in_callback {
+ public:
+  explicit in_callback(observer_list::observer& o) noexcept : observer_(o), mine_{&o, innermost_callback} {
+    innermost_callback = &mine_;
+  }
+  ~in_callback() {
+    innermost_callback = mine_.outer;
+    proxy::busy(observer_).fetch_sub(1, sync::release);
+  }
+  in_callback(const in_callback&) = delete;
+  in_callback& operator=(const in_callback&) = delete;
+
+ private:
+  observer_list::observer& observer_;
+  const running_callback mine_;
+};
 
 }  // namespace
 

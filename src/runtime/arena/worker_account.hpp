@@ -56,7 +56,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]
   sync::atomic<int> users{0};      ///< task_arena objects and application threads
 
-  bool is_implicit = false;                 ///< an application thread's: it is one of the users
+  sync::atomic<bool> is_implicit{false};    ///< an application thread's, which is one of the users
   sync::atomic<arena*> successor{nullptr};  ///< in the child of a fork, of one that is left behind [A29]
 
   arena* next_newcomer = nullptr;          ///< its lister's, then the manager's

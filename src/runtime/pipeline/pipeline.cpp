@@ -216,7 +216,8 @@ class stage_task final : public d1::task {
     }
     const bool may_be_null = filter.object_may_be_null();
     void* item = filter(nullptr);
-    // Taken back: the body may wait, and run this function within itself, before it makes its own item.
+    // Taken back: the next one to look may be a call whose body waited, with this one inside it. A body's stop is said
+    // when it has returned.
     const bool said_stop = std::exchange(stopped_filter, nullptr) == &filter;
     const bool stopped = item == nullptr && (said_stop || !may_be_null);
     if (stopped) {

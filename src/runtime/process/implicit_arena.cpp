@@ -54,7 +54,7 @@ thread_state& enter_implicit_arena(thread_state& t) {
   }
   arena& a = arena::make(manager, arena_request{});
   a.add_user();
-  a.account().is_implicit = true;
+  a.account().is_implicit.store(true, sync::relaxed);
   stay->in = &a;
   stay->where.emplace(t, a, a.occupy_slot(t, thread_kind::application), thread_kind::application);
   t.implicit = stay.release();
@@ -72,7 +72,7 @@ void leave_implicit_arena(thread_state& t, after_use workers) noexcept {
   }
   t.implicit = nullptr;
   delete stay;
-  a.account().is_implicit = false;
+  a.account().is_implicit.store(false, sync::relaxed);
   a.drop_user(workers);
 }
 

@@ -20,12 +20,14 @@
 
 #include "unit/common/await.hpp"
 #include "unit/common/forked_child.hpp"
+#include "unit/common/open_arena.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
 
 using homing::testing::child_can;
 using homing::testing::in_own_process;
+using homing::testing::open_arena;
 
 class counting_observer : public tbb::task_scheduler_observer {
  public:
@@ -313,11 +315,34 @@ TEST(fork, a_flow_graph_made_before_it_goes_on_in_the_child) {
   }
 }
 
-/// Shows which arena it stands for.
-struct open_arena : tbb::task_arena {
-  using task_arena::task_arena;
-  [[nodiscard]] const void* stands_for() const { return my_arena.load(); }
-};
+// The child sends a message, and never waits: then only the old arena knows the successor, which the grandchild does not have.
+TEST(fork, so_it_does_in_the_childs_child) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  for (const bool waits : {false, true}) {
+    std::atomic<int> ran{0};
+    tbb::flow::graph graph;
+    tbb::flow::function_node<int, int> node(graph, tbb::flow::unlimited, [&](int i) {
+      ++ran;
+      return i;
+    });
+    EXPECT_TRUE(child_can([&] {
+      node.try_put(1);
+      if (waits) graph.wait_for_all();
+      homing::testing::await("a message in the child", [&] { return ran == 1; });
+      const bool good = child_can([&] {
+        ran = 0;
+        for (int i = 0; i < 10; ++i) node.try_put(i);
+        homing::testing::await("messages in the child's child", [&] { return ran == 10; });  // its workers come
+        graph.wait_for_all();
+        return true;
+      });
+      graph.wait_for_all();
+      return good;
+    })) << "the child waits: "
+        << waits;
+  }
+}
 
 TEST(fork, objects_of_one_arena_of_before_it_have_one_in_the_child_which_ends) {
   SKIP_UNDER_TSAN();

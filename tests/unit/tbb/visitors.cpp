@@ -15,11 +15,13 @@
 
 #include "unit/common/await.hpp"
 #include "unit/common/forked_child.hpp"
+#include "unit/common/open_arena.hpp"
 #include "unit/common/sleeps.hpp"
 
 namespace {
 
 using homing::testing::await;
+using homing::testing::open_arena;
 using homing::testing::sleeps;
 using tbb::task_arena;
 
@@ -185,11 +187,6 @@ TEST_F(visitors, leave_an_ended_arena_in_the_child_of_a_fork) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(ran, 2 * iterations);
 }
-
-struct open_arena : task_arena {
-  using task_arena::task_arena;
-  [[nodiscard]] const void* stands_for() const { return my_arena.load(); }
-};
 
 /// Ends the arena as the first thread comes in.
 struct ending_observer : tbb::task_scheduler_observer {
