@@ -315,7 +315,8 @@ TEST(fork, a_flow_graph_made_before_it_goes_on_in_the_child) {
   }
 }
 
-// The child sends a message, and never waits: then only the old arena knows the successor, which the grandchild does not have.
+// The child sends a message, and may never wait: then the old arena alone knows the successor, and that one is left
+// behind, too.
 TEST(fork, so_it_does_in_the_childs_child) {
   SKIP_UNDER_TSAN();
   SKIP_UNDER_ASAN();
