@@ -6,6 +6,7 @@
 
 #include <omp.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #include <random>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "surroundings.hpp"
 
@@ -136,14 +138,29 @@ contender::contender(const contention& what, int program_threads, std::uint64_t 
     case contention::place::none:
       break;
     case contention::place::arena:
-      begin_arenas(what, threads, seed);
+      begin_threads_ = [=, this] { begin_arenas(what, threads, seed); };
       break;
     case contention::place::openmp:
-      begin_openmp(what, threads, seed);
+      begin_threads_ = [=, this] { begin_openmp(what, threads, seed); };
       break;
     case contention::place::process:
-      begin_process(what, threads, seed);
+      make_process(what, threads, seed);
       break;
+  }
+}
+
+contender::~contender() {
+  end();
+  if (state_ == nullptr) return;
+  state_->~shared_state();
+  ::munmap(state_, sizeof(shared_state));
+}
+
+void contender::begin() {
+  if (state_ == nullptr) return;
+  if (begin_threads_) std::exchange(begin_threads_, nullptr)();
+  if (begins_ >= 0 && ::eventfd_write(begins_, 1) != 0) {
+    throw std::system_error(errno, std::generic_category(), "the contender: eventfd");
   }
   while (state_->pieces.load() == 0) {
     if (process_ != 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
@@ -154,16 +171,16 @@ contender::contender(const contention& what, int program_threads, std::uint64_t 
   }
 }
 
-contender::~contender() {
+void contender::end() {
   if (state_ == nullptr) return;
   state_->stop.store(true);
   for (std::thread& t : threads_) t.join();
+  threads_.clear();
+  if (begins_ >= 0) ::close(std::exchange(begins_, -1));
   if (process_ != 0) {
     ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+    ::waitpid(std::exchange(process_, 0), nullptr, 0);
   }
-  state_->~shared_state();
-  ::munmap(state_, sizeof(shared_state));
 }
 
 std::uint64_t contender::pieces() const noexcept { return state_ == nullptr ? 0 : state_->pieces.load(); }
@@ -215,13 +232,21 @@ void contender::begin_openmp(const contention& what, int threads, std::uint64_t 
   });
 }
 
-void contender::begin_process(const contention& what, int threads, std::uint64_t seed) {
+void contender::make_process(const contention& what, int threads, std::uint64_t seed) {
+  begins_ = ::eventfd(0, EFD_CLOEXEC);
+  if (begins_ < 0) throw std::system_error(errno, std::generic_category(), "the contender: eventfd");
   const pid_t parent = ::getpid();
   process_ = ::fork();
-  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "the contender: fork");
+  if (process_ < 0) {
+    const int error = errno;
+    ::close(begins_);
+    throw std::system_error(error, std::generic_category(), "the contender: fork");
+  }
   if (process_ != 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
+  ::eventfd_t begun = 0;
+  if (::eventfd_read(begins_, &begun) != 0) ::_exit(1);
   const auto work = [&](int n) {
     if (const auto node = node_of(what, n)) keep_to_node(*node);
     pauses rests(what, seed + static_cast<std::uint64_t>(n));

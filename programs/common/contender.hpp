@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,8 @@ struct contention {
   [[nodiscard]] static std::optional<contention> parse(std::string_view text, std::string& expected);
 };
 
-/// Contends from its construction on, when its first piece of work is done, until its destruction.
+/// Contends from begin(), which returns when its first piece of work is done, until end() or its destruction: so a
+/// program makes its data alone.
 ///
 /// compute: multiplications and additions on 4 KiB a thread. stream: reads and writes 1 MiB a thread, over and over.
 /// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
@@ -41,6 +43,9 @@ class contender {
   contender(const contender&) = delete;
   contender& operator=(const contender&) = delete;
   ~contender();
+  void begin();
+  /// Its threads or its process have ended when it returns. More calls do nothing.
+  void end();
   /// Pieces of work so far.
   [[nodiscard]] std::uint64_t pieces() const noexcept;
 
@@ -48,11 +53,13 @@ class contender {
   struct shared_state;
   void begin_arenas(const contention& what, int threads, std::uint64_t seed);
   void begin_openmp(const contention& what, int threads, std::uint64_t seed);
-  void begin_process(const contention& what, int threads, std::uint64_t seed);
+  void make_process(const contention& what, int threads, std::uint64_t seed);
 
   shared_state* state_ = nullptr;  // shared with the other process, if there is one
+  std::function<void()> begin_threads_;
   std::vector<std::thread> threads_;
   pid_t process_ = 0;
+  int begins_ = -1;  // an eventfd that the process waits for
 };
 
 }  // namespace programs

@@ -140,9 +140,9 @@ void with_surroundings(char** argv, const surroundings& s) {
 int run_one(char** argv, const description& program, const variant& v, options& o) {
   if (v.name == "openmp-affinity") start_with_places(argv);
   if (o.what.label.empty()) o.what.label = std::string(program.name) + ", " + std::string(v.name);
-  const contender other(o.what.against, o.what.threads, o.what.seed);
+  contender other(o.what.against, o.what.threads, o.what.seed);
+  o.what.beside = &other;
   outcome result = v.measure(o.what);
-  result.contended = other.pieces();
   print(program, o, summary(program, v, o, result), result);
   if (result.wrong.empty()) return 0;
   std::fprintf(stderr, "%s: %s: wrong result: %s\n", std::string(program.name).c_str(), std::string(v.name).c_str(),

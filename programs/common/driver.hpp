@@ -36,6 +36,7 @@ struct request {
   bool check = false;
   std::string label;  ///< of the lab's region; empty: "program, variant"
   contention against;
+  contender* beside = nullptr;  ///< begins before the first repetition and ends after the last
   surroundings around;
 };
 
@@ -73,6 +74,7 @@ struct description {
 /// was moved to its home, moved().
 template <class Solver>
 void repeat(Solver& solver, const request& r, outcome& result) {
+  r.beside->begin();
   for (int i = -r.warm_ups; i < r.repetitions && result.wrong.empty(); ++i) {
     solver.reset();
     if (i == 0) forget_work();
@@ -92,6 +94,8 @@ void repeat(Solver& solver, const request& r, outcome& result) {
     }
     if (r.check) result.wrong = solver.wrong();
   }
+  r.beside->end();
+  result.contended = r.beside->pieces();
   const std::vector<homing::memory_range> data = solver.data();
   result.pages = census_of(data);
   result.amount = solver.amount();

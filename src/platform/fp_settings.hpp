@@ -25,6 +25,10 @@ class fp_settings {
     std::uint16_t x87 = 0;
     asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
     return fp_settings{present | (std::uint64_t{x87} << 32U) | (mxcsr & ~mxcsr_flags)};
+#elif defined(__aarch64__)
+    std::uint64_t fpcr = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fp_settings{present | fpcr};
 #else
     return fp_settings{present | static_cast<std::uint64_t>(static_cast<unsigned>(std::fegetround()))};
 #endif
@@ -37,6 +41,8 @@ class fp_settings {
     const std::uint32_t mxcsr = static_cast<std::uint32_t>(word_ & ~std::uint64_t{mxcsr_flags}) | (now & mxcsr_flags);
     const auto x87 = static_cast<std::uint16_t>(word_ >> 32U);
     asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
+#elif defined(__aarch64__)
+    asm volatile("msr fpcr, %0" : : "r"(word_ & ~present));
 #else
     std::fesetround(static_cast<int>(word_ & 0xFFFFFFFFU));
 #endif

@@ -2,13 +2,13 @@
 ///
 /// The header knows the two as an opaque array, indexed by "slots available" and "items available". Tickets are handed
 /// out by seq_cst read-modify-writes on the counters that the waiters' conditions read, which is what [W4] asks.
+#include <oneapi/tbb/cache_aligned_allocator.h>
 #include <oneapi/tbb/concurrent_queue.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
-#include "memory/cache_aligned.hpp"
 #include "sync/atomic.hpp"
 #include "sync/wait_set.hpp"
 
@@ -34,14 +34,14 @@ std::ptrdiff_t target_of(const wait_set::key& what) noexcept { return static_cas
 std::uint8_t* allocate_bounded_queue_rep(std::size_t queue_rep_size) {
   // The header aligns its part to 128 bytes, so that its size is a multiple of that and the monitors are aligned too.
   const std::size_t bytes = queue_rep_size + monitor_count * sizeof(concurrent_monitor);
-  auto* const memory = static_cast<std::uint8_t*>(homing::memory::cache_aligned_allocate(bytes));
+  auto* const memory = static_cast<std::uint8_t*>(cache_aligned_allocate(bytes));
   for (std::size_t i = 0; i < monitor_count; ++i) {
     new (memory + queue_rep_size + i * sizeof(concurrent_monitor)) concurrent_monitor();
   }
   return memory;
 }
 
-void deallocate_bounded_queue_rep(std::uint8_t* mem, std::size_t) { homing::memory::cache_aligned_deallocate(mem); }
+void deallocate_bounded_queue_rep(std::uint8_t* mem, std::size_t) { cache_aligned_deallocate(mem); }
 
 void wait_bounded_queue_monitor(concurrent_monitor* monitors, std::size_t monitor_tag, std::ptrdiff_t target,
                                 d1::delegate_base& must_wait) {

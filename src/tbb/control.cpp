@@ -1,6 +1,7 @@
 /// Exported: global_control and task_scheduler_handle.
 #include <oneapi/tbb/global_control.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 #include "runtime/process/lifetime.hpp"
@@ -14,6 +15,7 @@ namespace {
 std::size_t checked_parameter(int parameter) {
   if (parameter < 0 || parameter >= d1::global_control::parameter_max) {
     assertion_failure(__func__, __LINE__, "param < d1::global_control::parameter_max", nullptr);
+    std::abort();  // a handler that returns
   }
   return static_cast<std::size_t>(parameter);
 }

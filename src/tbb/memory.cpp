@@ -2,21 +2,46 @@
 #define TBB_PREVIEW_NUMA_ALLOCATION 1  // declares the preview's two functions
 
 #include <oneapi/tbb/cache_aligned_allocator.h>
+#include <oneapi/tbb/detail/_exception.h>
 #include <oneapi/tbb/numa_allocation.h>
 #include <oneapi/tbb/tbb_allocator.h>
+
+#include <new>
 
 #include "memory/cache_aligned.hpp"
 #include "memory/interleaved.hpp"
 
 namespace tbb::detail::r1 {
 
-void* cache_aligned_allocate(std::size_t size) { return homing::memory::cache_aligned_allocate(size); }
+namespace {
+
+/// As the library's other exceptions are thrown: under terminate_on_exception, not at all.
+template <class Allocate>
+void* or_report(const Allocate& allocate) {
+  void* block = nullptr;
+  try {
+    block = allocate();
+  } catch (const std::bad_alloc&) {
+  }
+  if (block == nullptr) {
+    throw_exception(d0::exception_id::bad_alloc);  // outside the handler
+  }
+  return block;
+}
+
+}  // namespace
+
+void* cache_aligned_allocate(std::size_t size) {
+  return or_report([size] { return homing::memory::cache_aligned_allocate(size); });
+}
 
 void cache_aligned_deallocate(void* p) { homing::memory::cache_aligned_deallocate(p); }
 
 std::size_t cache_line_size() { return homing::memory::cache_alignment_bytes; }
 
-void* allocate_memory(std::size_t size) { return homing::memory::plain_allocate(size); }
+void* allocate_memory(std::size_t size) {
+  return or_report([size] { return homing::memory::plain_allocate(size); });
+}
 
 void deallocate_memory(void* p) { homing::memory::plain_deallocate(p); }
 

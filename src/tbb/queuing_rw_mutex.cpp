@@ -143,7 +143,7 @@ struct queuing_rw_mutex_impl {
   }
 
   static bool try_acquire(mutex& m, request& r, bool write) noexcept {
-    // A try that fails leaves the queue's line alone.
+    // A writer's try that fails leaves the queue's line alone. A reader's needs the lock: the last request can go.
     request* const seen = m.q_tail.load(sync::relaxed);
     if (write && seen != nullptr) {
       return false;

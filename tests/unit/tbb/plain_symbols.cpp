@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -100,6 +101,21 @@ TEST(version, tells_the_interface_and_whose_library_it_is) {
   const std::string version = TBB_runtime_version();
   EXPECT_EQ(version.rfind(TBB_VERSION_STRING, 0), 0U);
   EXPECT_NE(version.find("homing"), std::string::npos);
+}
+
+TEST(allocation, under_terminate_on_exception_a_block_that_cannot_be_had_ends_the_program) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::size_t too_much = SIZE_MAX / 2;
+  const auto ask = [too_much](void* (*allocate)(std::size_t)) {
+    const tbb::global_control control(tbb::global_control::terminate_on_exception, 1);
+    try {
+      r1::cache_aligned_deallocate(allocate(too_much));
+    } catch (const std::bad_alloc&) {
+    }
+    std::exit(0);
+  };
+  EXPECT_DEATH(ask(r1::cache_aligned_allocate), "bad_alloc");
+  EXPECT_DEATH(ask(r1::allocate_memory), "bad_alloc");
 }
 
 /// Runs this program once more, doing nothing, and returns what it writes to stderr.
