@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from runner import machine, programs, ratios, report  # noqa: E402
 from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
 from runner.execute import Library  # noqa: E402
+from runner.interruption import exit_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheels tbb and tbb-devel
@@ -163,4 +164,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(lambda: main(sys.argv[1:]))
