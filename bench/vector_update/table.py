@@ -10,9 +10,11 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheel tbb
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # What ours may have, and what the best of stock has at least (seen: 0.01 to 0.03, and 0.64 to 0.68).
@@ -75,7 +77,7 @@ def arguments() -> argparse.Namespace:
                              f"stock's best more than {STOCK_LEAST:.0%}%")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     parser.add_argument("--save", type=Path, metavar="FILE", help="the JSON into a file as well")
-    parser.add_argument("--stock", type=Path, default=Path(sys.prefix) / "lib", help="folder of the stock libtbb.so.12")
+    parser.add_argument("--stock", type=Path, default=VENV / "lib", help="folder of the stock libtbb.so.12")
     parser.add_argument("--build", type=Path, default=BUILD, help="build of Homing (default: %(default)s)")
     result = parser.parse_args()
     for name in ("elements", "loops", "threads", "runs", "timeout"):
@@ -149,7 +151,7 @@ def unexpected(seen: dict[str, Seen]) -> list[str]:
 
 def spread(values: list[float], form: str) -> str:
     """The median, and from least to most if there are several."""
-    middle = form.format(sorted(values)[len(values) // 2])
+    middle = form.format(median(values))
     low, high = form.format(min(values)), form.format(max(values))
     return middle if low == high else f"{middle} ({low}-{high})"
 
