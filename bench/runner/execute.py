@@ -41,6 +41,10 @@ def describe_exit(status: int) -> str:
     return {2: "refused its options", 3: "wrong result"}.get(status, f"exit status {status}")
 
 
+def how_it_ended(status: int | None, limit_s: float) -> str:
+    return f"still running after {limit_s:.0f} s" if status is None else describe_exit(status)
+
+
 def environment(library: Library, extra: dict[str, str]) -> dict[str, str]:
     return {**os.environ, "LD_LIBRARY_PATH": str(library.folder), **extra}
 
@@ -70,10 +74,8 @@ def run(binary: Path, arguments: list[str], library: Library, extra: dict[str, s
     status, output, errors = finish([binary, "--json", *arguments], environment(library, extra), limit_s)
     outcome.seconds = time.monotonic() - begin
     outcome.timed_out = status is None
-    if status is None:
-        outcome.failure = f"still running after {limit_s:.0f} s"
-    elif status != 0:
-        outcome.failure = describe_exit(status)
+    if status != 0:
+        outcome.failure = how_it_ended(status, limit_s)
     outcome.message = errors.strip()[-2000:]
     read_lines(output, library, outcome)
     return outcome
@@ -103,6 +105,6 @@ def list_cases(binary: Path, library: Library, threads: int) -> list[dict]:
     """The cases a program has at this thread count, from its --list. Ends the campaign, with a line, if it has none to tell."""
     status, output, errors = finish([binary, "--list", "--threads", str(threads)], environment(library, {}), LIST_S_MAX)
     if status != 0:
-        how = describe_exit(status) if status is not None else f"still running after {LIST_S_MAX} s"
-        sys.exit(f"{binary} --list --threads {threads} on {library.name}: {how}: {errors.strip()[-500:]}")
+        sys.exit(f"{binary} --list --threads {threads} on {library.name}: {how_it_ended(status, LIST_S_MAX)}: "
+                 f"{errors.strip()[-500:]}")
     return [json.loads(line) for line in output.splitlines()]

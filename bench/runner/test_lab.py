@@ -147,6 +147,11 @@ class LabCampaignTest(unittest.TestCase):
             row["wall"]["ratio"] = 3.0
         self.assertEqual(bench_lab.missed_bars([entry]), ["made-up: the median ratio is 3.00"])
 
+    def test_a_machine_without_a_figure_misses_the_bar(self):
+        self.assertEqual(bench_lab.missed_bars([{"machine": "made-up", "rows": []}]), ["made-up: nothing was compared"])
+        (self.folder / "broken").touch()
+        self.assertEqual(bench_lab.missed_bars([{"machine": "made-up", "rows": self.rows(1)}]), ["made-up: nothing was compared"])
+
     def test_what_was_started_ends_with_a_campaign_that_is_ended(self):
         machine = "trap 'sleep 0.5; touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done"
         campaign = subprocess.Popen([sys.executable, "-c", "from runner.interruption import *\n"
