@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from runner import machine, programs, ratios, report, values  # noqa: E402
 from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
-from runner.execute import Library  # noqa: E402
+from runner.execute import Library, with_allocator  # noqa: E402
 from runner.interruption import exit_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,6 +96,11 @@ def shown(folder: Path) -> str:
     return str(folder.relative_to(ROOT)) if folder.is_relative_to(ROOT) else str(folder)
 
 
+def libraries(options: argparse.Namespace) -> tuple[Library, Library]:
+    ours = with_allocator(Library("ours", options.ours), options.stock, options.build)
+    return Library("stock", options.stock), ours
+
+
 def run_programs(options: argparse.Namespace, progress: Terminal) -> int:
     """The other set: variants of whole programs against each other."""
     folder = ROOT / "build/release/programs"
@@ -107,10 +112,9 @@ def run_programs(options: argparse.Namespace, progress: Terminal) -> int:
             sys.exit(f"--programs \"{','.join(sorted(unknown))}\": expected \"all\" or names out of: "
                      f"{', '.join(path.name for path in binaries) or 'none, make programs first'}")
         binaries = [path for path in binaries if path.name in wanted]
-    found = programs.campaign(binaries, Library("stock", options.stock), Library("ours", options.ours), options.size,
-                              len(os.sched_getaffinity(0)), options.pairs, options.reps, options.seed, progress, options.limit)
+    found = programs.campaign(binaries, *libraries(options), options.size, len(os.sched_getaffinity(0)), options.pairs, options.reps,
+                              options.seed, progress, options.limit)
     progress.clear()
-    options.build.mkdir(parents=True, exist_ok=True)
     (options.build / "programs.json").write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found) if options.json else "\n".join(programs.lines(found)))
     failed = any(of["failures"] for of in found)
@@ -134,8 +138,7 @@ def main(arguments: list[str]) -> int:
     progress("building")
     binaries = build(options)
     progress.clear()
-    stock = Library("stock", options.stock)
-    ours = Library("ours", options.ours)
+    stock, ours = libraries(options)
     campaign = Campaign(stock, ours, options, progress)
     campaign.plan(binaries)
     if not campaign.jobs:

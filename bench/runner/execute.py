@@ -15,10 +15,11 @@ LIST_S_MAX = 60
 
 @dataclass(frozen=True)
 class Library:
-    """A folder with a libtbb.so.12, and the name it has in reports."""
+    """A folder with a libtbb.so.12, the name it has in reports, and where the loader looks behind that folder."""
 
     name: str
     folder: Path
+    behind: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -46,7 +47,21 @@ def how_it_ended(status: int | None, limit_s: float) -> str:
 
 
 def environment(library: Library, extra: dict[str, str]) -> dict[str, str]:
-    return {**os.environ, "LD_LIBRARY_PATH": str(library.folder), **extra}
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, (library.folder, *library.behind))), **extra}
+
+
+def with_allocator(library: Library, stock: Path, scratch: Path) -> Library:
+    """The library, where the loader finds the allocator beside stock's before any of the system's. Stock's takes that one only, so
+    libtbb.so.12 is the only difference. A folder with a link, for ours is to keep its own libhwloc."""
+    allocator = stock / "libtbbmalloc.so.2"
+    if not allocator.exists():
+        return library
+    folder = scratch / "allocator"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / allocator.name
+    link.unlink(missing_ok=True)
+    link.symlink_to(allocator.resolve())
+    return Library(library.name, library.folder, (folder.absolute(),))
 
 
 def finish(command: list, env: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:

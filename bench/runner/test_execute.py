@@ -86,6 +86,19 @@ class ExecuteTest(unittest.TestCase):
         self.assertEqual(list(outcome.cases), ["a"])
         self.assertEqual((outcome.failure, outcome.message), ("wrong result", "\ufffd"))
 
+    def test_ours_has_the_allocator_of_stock_and_nothing_else_of_it(self):
+        stock, ours = self.folder / "stock", self.folder / "ours"
+        stock.mkdir()
+        self.assertEqual(execute.with_allocator(Library("ours", ours), stock, self.folder), Library("ours", ours))
+        for name in ("libtbb.so.12", "libtbbmalloc.so.2", "libhwloc.so.15"):
+            (stock / name).touch()
+        for _ in range(2):  # the link of an earlier campaign is there
+            library = execute.with_allocator(Library("ours", ours), stock, self.folder)
+            first, second = execute.environment(library, {})["LD_LIBRARY_PATH"].split(":")
+            self.assertEqual(first, str(ours))
+            self.assertEqual([file.name for file in Path(second).iterdir()], ["libtbbmalloc.so.2"])
+            self.assertEqual((Path(second) / "libtbbmalloc.so.2").resolve(), (stock / "libtbbmalloc.so.2").resolve())
+
     def test_every_exit_status_has_words(self):
         self.assertEqual([execute.describe_exit(status) for status in (-signal.SIGSEGV, -40, -127, 2, 255)],
                          ["crash (SIGSEGV)", "crash (signal 40)", "crash (signal 127)", "refused its options", "exit status 255"])
