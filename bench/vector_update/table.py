@@ -14,6 +14,10 @@ from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from runner.interruption import exit_with, run_to_its_end  # noqa: E402
+
 VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheel tbb
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
@@ -112,7 +116,7 @@ def run(options: argparse.Namespace, folder: Path, number: int) -> tuple[dict[st
     """What the programs said, and what the plugin counted, by region."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_")) or name.startswith(("HOMING_LAB_", "HOMING_VENV"))}
-    ended = subprocess.run(command(options, folder, number), capture_output=True, text=True, env=environment)
+    ended = run_to_its_end(command(options, folder, number), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     if ended.returncode != 0:
         raise Trouble(f"homing lab run ended with status {ended.returncode}:\n{(ended.stdout + ended.stderr)[-2000:]}")
     counted = json.loads((folder / "counts.json").read_text())
@@ -214,4 +218,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

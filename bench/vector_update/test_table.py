@@ -1,12 +1,15 @@
-"""The table's words: medians are those of statistics, and stock's library is found by another python than the environment's, too.
+"""The table's command: medians are those of statistics, stock's library is found by another python than the environment's, too, and
+its virtual machine ends with it.
 
 Run by `python3 bench/vector_update/test_table.py`.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -26,6 +29,21 @@ class TableTest(unittest.TestCase):
             said = subprocess.run([sys.executable, table.__file__], capture_output=True, text=True, env={**os.environ, "HOMING_VENV": str(venv)})
         self.assertEqual(said.returncode, 2)
         self.assertIn(f"no libtbb.so.12 in {venv}/lib;", said.stderr)
+
+    def test_the_machine_ends_with_the_command(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name in ("libtbb.so.12", "lib/homing/libtbb.so.12", "bench/vector_update/vector_update", "bin/homing"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+        machine = folder / "bin/homing"
+        machine.write_text(f"#!/bin/sh\ncd {folder}; trap 'touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done\n")
+        machine.chmod(0o755)
+        command = subprocess.Popen([sys.executable, table.__file__, "--stock", str(folder), "--build", str(folder)], stderr=subprocess.PIPE, text=True)
+        while not (folder / "begun").exists() and command.poll() is None:
+            time.sleep(0.01)
+        command.send_signal(signal.SIGTERM)
+        self.assertEqual(command.communicate()[1], "interrupted\n")
+        self.assertTrue((folder / "switched_off").exists(), "it has ended before the command")
 
 
 if __name__ == "__main__":
