@@ -3,7 +3,7 @@
 
 The same binaries and the same work on both. Results go to build/bench-lab: results.json, results.md and results.svg. What was run
 stays there, too, so that the next call goes on where this one ended. The exit status is 1 if a run failed, or, with --check, if
-ours is slower than stock by more than a loose bar: in a machine's median, or surely in one figure.
+nothing was compared or ours is slower than stock by more than a loose bar: in a machine's median, or surely in one figure.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import run as bench  # noqa: E402
-from runner import lab_boot, lab_cases, lab_page, machine, ratios  # noqa: E402
+from runner import lab_boot, lab_cases, lab_page, machine, ratios, values  # noqa: E402
 from runner.campaign import Series, Terminal  # noqa: E402
 from runner.execute import Library  # noqa: E402
 from runner.interruption import exit_with  # noqa: E402
@@ -34,13 +34,13 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"few cases, one boot of each of {QUICK_MACHINES}, no hot lines")
     parser.add_argument("--machines", metavar="NAME,...", help=f"of `homing lab list` (default: {MACHINES})")
     parser.add_argument("--only", action="append", metavar="CASE", help="cases whose name contains this; repeatable")
-    parser.add_argument("--threads", metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs; quick 1, 4 and all")
-    parser.add_argument("--boots", type=bench.positive, help="of each machine for each program (default 5, quick 1)")
-    parser.add_argument("--reps", type=bench.positive, help="repetitions in one process (default 5, quick 3)")
-    parser.add_argument("--target-us", type=bench.positive, help="of one repetition, by the host's own time with one thread")
-    parser.add_argument("--quantum", type=bench.positive, metavar="CYCLES", help="of `homing lab run`; default: the lab's own")
-    parser.add_argument("--timeout", type=bench.positive, default=3600, metavar="SECONDS", help="for one boot")
-    parser.add_argument("--seed", type=int, default=1, help="of inputs, orders and resampling")
+    parser.add_argument("--threads", type=values.numbers(values.THREADS_MAX), metavar="N,...", help="default: 1, 2, 4, ... and all of a machine's CPUs; quick 1, 4 and all")
+    parser.add_argument("--boots", type=values.number(values.ROUNDS_MAX), help="of each machine for each program (default 5, quick 1)")
+    parser.add_argument("--reps", type=values.number(values.REPS_MAX), help="repetitions in one process (default 5, quick 3)")
+    parser.add_argument("--target-us", type=values.number(60_000_000), help="of one repetition, by the host's own time with one thread")
+    parser.add_argument("--quantum", type=values.number(10**9), metavar="CYCLES", help="of `homing lab run`; default: the lab's own")
+    parser.add_argument("--timeout", type=values.number(values.WEEK_S), default=3600, metavar="SECONDS", help="for one boot")
+    parser.add_argument("--seed", type=values.number(values.SEED_MAX, least=0), default=1, help="of inputs, orders and resampling")
     parser.add_argument("--no-hot", action="store_true", help="leave out where the time goes")
     parser.add_argument("--only-kept", action="store_true", help="boot nothing: a page of what is there")
     parser.add_argument("--stock", type=Path, default=bench.VENV / "lib", metavar="FOLDER")
@@ -55,14 +55,11 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     options.target_us = options.target_us or (400 if options.quick else 1000)
     options.machines = (options.machines or (QUICK_MACHINES if options.quick else MACHINES)).split(",")
     options.no_hot |= options.quick
-    if options.threads:
-        try:
-            options.threads = [bench.positive(part) for part in options.threads.split(",")]
-        except ValueError:
-            parser.error(f"--threads: expected numbers from 1, such as 1,4,16, not {options.threads}")
     for file in (options.stock / "libtbb.so.12", options.ours / "libtbb.so.12", options.homing):
         if not file.exists():
             parser.error(f"there is no {file}; make build lab")
+    values.require_folder(parser, "--build", options.build)
+    values.require_folder(parser, "--output", options.output)
     return options
 
 
@@ -101,7 +98,10 @@ def missed_bars(machines: list[dict]) -> list[str]:
     missed = []
     for entry in machines:
         rows = ratios.counted(entry["rows"])
-        middle = median(row["wall"]["ratio"] for row in rows) if rows else 0
+        if not rows:
+            missed.append(f"{entry['machine']}: nothing was compared")
+            continue
+        middle = median(row["wall"]["ratio"] for row in rows)
         if middle > LOOSE:
             missed.append(f"{entry['machine']}: the median ratio is {middle:.2f}")
         missed += [f"{entry['machine']}: {row['case']} at {row['threads']} threads: {row['wall']['ratio']:.2f}" for row in rows
@@ -172,7 +172,7 @@ def main(arguments: list[str]) -> int:
     failures = sum(len(entry["failures"]) for entry in result["machines"])
     if options.check:
         for line in missed:
-            print(f"MISSED {line}, the bar is {LOOSE}")
+            print(f"MISSED {line}; the bar is {LOOSE}")
         print(f"{sum(len(ratios.counted(entry['rows'])) for entry in result['machines'])} passed, {len(missed) + failures} failed")
     return 1 if failures or missed else 0
 

@@ -2,7 +2,7 @@
 """Runs the benchmark programs on stock oneTBB and on ours, in turn, and compares their times.
 
 Results go to build/bench/results.json (every sample) and build/bench/results.md. The exit status is 1
-if a run on our library failed, or, with --check, if a bar is missed.
+if a run failed, on either library, or, with --check, if a bar is missed or nothing was compared.
 """
 
 import argparse
@@ -16,19 +16,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from runner import machine, programs, ratios, report  # noqa: E402
+from runner import machine, programs, ratios, report, values  # noqa: E402
 from runner.campaign import Campaign, Terminal, all_series  # noqa: E402
-from runner.execute import Library  # noqa: E402
+from runner.execute import Library, with_allocator  # noqa: E402
+from runner.interruption import exit_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheels tbb and tbb-devel
-
-
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+CAP_S = 6.0
 
 
 def options_from(arguments: list[str]) -> argparse.Namespace:
@@ -37,15 +32,14 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="about 3 minutes instead of 20")
     parser.add_argument("--only", action="append", metavar="CASE",
                         help="cases whose name contains this (or matches this pattern); repeatable")
-    parser.add_argument("--threads", metavar="N,...",
+    parser.add_argument("--threads", type=values.numbers(values.THREADS_MAX), metavar="N,...",
                         help="default 1,2,8; ramp 2 to 64; process 1, which does not count there")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--seed", type=int, default=1, help="of inputs, orders and resampling")
-    parser.add_argument("--pairs", type=positive, help="rounds (each runs both libraries)")
-    parser.add_argument("--reps", type=positive, help="repetitions in one process")
-    parser.add_argument("--heavy-pairs", type=positive, help="rounds of cases that take seconds")
-    parser.add_argument("--cap", type=float, default=6.0, metavar="SECONDS",
-                        help="time limit of a heavy case (default 6)")
+    parser.add_argument("--seed", type=values.number(values.SEED_MAX, least=0), default=1, help="of inputs, orders and resampling")
+    parser.add_argument("--pairs", type=values.number(values.ROUNDS_MAX), help="rounds (each runs both libraries)")
+    parser.add_argument("--reps", type=values.number(values.REPS_MAX), help="repetitions in one process")
+    parser.add_argument("--heavy-pairs", type=values.number(values.ROUNDS_MAX), help="rounds of cases that take seconds")
+    parser.add_argument("--cap", type=values.seconds, metavar="SECONDS", help=f"time limit of a heavy case (default {CAP_S:g})")
     parser.add_argument("--stock", type=Path, default=VENV / "lib", metavar="FOLDER")
     parser.add_argument("--ours", type=Path, default=ROOT / "build/release/lib/homing",
                         metavar="FOLDER", help="may be stock's own, to see the noise")
@@ -54,12 +48,11 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--programs", metavar="NAME[,NAME...]",
                         help="the papers' programs instead (of build/release/programs; \"all\"), on all CPUs, interleaved")
     parser.add_argument("--size", help="of the programs (default: one of some milliseconds to some tenths of a second)")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="of the programs: begin no round that would last beyond it")
+    parser.add_argument("--limit", type=values.seconds, metavar="SECONDS", help="of the programs: begin no round that would last beyond it")
     options = parser.parse_args(arguments)
-    try:
-        options.threads = [positive(part) for part in options.threads.split(",")] if options.threads else []
-    except ValueError:
-        parser.error(f"--threads: expected numbers from 1, such as 1,2,8, not {options.threads}")
+    refuse_what_is_ignored(parser, options)
+    options.threads = options.threads or []
+    options.cap = options.cap or CAP_S
     pairs, reps, heavy_pairs = (7, 3, 3) if options.quick else (40, 5, 7)
     options.pairs = options.pairs or pairs
     options.reps = options.reps or reps
@@ -68,7 +61,17 @@ def options_from(arguments: list[str]) -> argparse.Namespace:
     for folder in (options.stock, options.ours):
         if not (folder / "libtbb.so.12").exists():
             parser.error(f"no libtbb.so.12 in {folder}")
+    values.require_folder(parser, "--build", options.build)
     return options
+
+
+def refuse_what_is_ignored(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    programs_run = options.programs is not None
+    ignored = ("only", "threads", "heavy_pairs", "cap") if programs_run else ("size", "limit")
+    given = [f"--{name.replace('_', '-')}" for name in ignored if getattr(options, name) is not None]
+    if given:
+        why = "programs run whole, on all CPUs" if programs_run else "expected --programs with it"
+        parser.error(f"{', '.join(given)}: of no use {'with' if programs_run else 'without'} --programs: {why}; leave it out")
 
 
 def build(options: argparse.Namespace, wanted: Callable[[str], bool] = lambda _: True) -> list[Path]:
@@ -93,38 +96,49 @@ def shown(folder: Path) -> str:
     return str(folder.relative_to(ROOT)) if folder.is_relative_to(ROOT) else str(folder)
 
 
+def libraries(options: argparse.Namespace) -> tuple[Library, Library]:
+    ours = with_allocator(Library("ours", options.ours), options.stock, options.build)
+    return Library("stock", options.stock), ours
+
+
 def run_programs(options: argparse.Namespace, progress: Terminal) -> int:
     """The other set: variants of whole programs against each other."""
     folder = ROOT / "build/release/programs"
     binaries = sorted(path for path in folder.glob("*") if path.is_file() and os.access(path, os.X_OK))
-    if options.programs != "all":
+    if options.programs != "all" or not binaries:
         wanted = options.programs.split(",")
         unknown = set(wanted) - {path.name for path in binaries}
         if unknown:
-            sys.exit(f"--programs {','.join(sorted(unknown))}: expected \"all\" or names out of: "
+            sys.exit(f"--programs \"{','.join(sorted(unknown))}\": expected \"all\" or names out of: "
                      f"{', '.join(path.name for path in binaries) or 'none, make programs first'}")
         binaries = [path for path in binaries if path.name in wanted]
-    found = programs.campaign(binaries, Library("stock", options.stock), Library("ours", options.ours), options.size,
-                              len(os.sched_getaffinity(0)), options.pairs, options.reps, options.seed, progress, options.limit)
+    found = programs.campaign(binaries, *libraries(options), options.size, len(os.sched_getaffinity(0)), options.pairs, options.reps,
+                              options.seed, progress, options.limit)
     progress.clear()
-    options.build.mkdir(parents=True, exist_ok=True)
     (options.build / "programs.json").write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found) if options.json else "\n".join(programs.lines(found)))
-    missed = any(programs.verdict(c) == "MISSED" for of in found for c in of["compared"])
-    return 1 if options.check and missed else 0
+    failed = any(of["failures"] for of in found)
+    return 1 if failed or options.check and programs.missed(found) else 0
+
+
+def missed(bars: list[dict]) -> bool:
+    """Whether --check fails: a campaign without any figure meets no bar."""
+    if not bars:
+        print("MISSED: nothing was compared", file=sys.stderr)
+    return not bars or not all(bar["met"] for bar in bars)
 
 
 def main(arguments: list[str]) -> int:
     options = options_from(arguments)
     progress = Terminal(sys.stderr)
-    if options.programs:
+    if options.programs is not None:
         return run_programs(options, progress)
     description = machine.describe(ROOT)
     busy = machine.busy()  # before the compiler makes it so
     progress("building")
     binaries = build(options)
-    stock = Library("stock", options.stock)
-    ours = Library("ours", options.ours)
+    progress.clear()
+    stock, ours = libraries(options)
     campaign = Campaign(stock, ours, options, progress)
     campaign.plan(binaries)
     if not campaign.jobs:
@@ -157,10 +171,8 @@ def main(arguments: list[str]) -> int:
     else:
         print(report.table(rows), *report.summary(rows, busy),
               *report.failure_lines(campaign.failures), sep="\n")
-    failed = any(entry["library"] == ours.name for entry in campaign.failures)
-    missed = options.check and not all(bar["met"] for bar in result["bars"])
-    return 1 if failed or missed else 0
+    return 1 if campaign.failures or options.check and missed(result["bars"]) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exit_with(lambda: main(sys.argv[1:]))

@@ -12,7 +12,6 @@ usage: bench/forks/peers.py [--threads 1,2,16] [--minutes 5] [--cpu]
 
 import argparse
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -22,9 +21,14 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from runner import execute  # noqa: E402
+
 BIN = ROOT / "build/bench/bin"
 CRATES = Path("/usr/share/cargo/registry")  # Debian's
-LIBRARIES = {"ours": ROOT / "build/release/lib/homing", "stock": ROOT / ".venv/lib"}
+STOCK = execute.Library("stock", ROOT / ".venv/lib")
+OURS = execute.Library("ours", ROOT / "build/release/lib/homing")
 PROGRAMS = ("fib", "integrate", "queens", "uts_geometric", "uts_binomial", "skynet")
 COLUMNS = {"values": "ours_values", "references": "ours_references", "task_group, ours": "ours_task_group",
            "task_group, stock": "stock_task_group", "parallel_invoke, stock": "stock_values", "OpenMP": "openmp_openmp",
@@ -59,7 +63,8 @@ def command_of(kind: str, threads: int) -> list[str]:
 
 def run_once(kind: str, threads: int, clock: str) -> dict[str, float]:
     """Nanoseconds of one iteration of each case, by its name after the kind."""
-    environment = os.environ | {"LD_LIBRARY_PATH": str(LIBRARIES.get(kind, LIBRARIES["ours"])), "OMP_NUM_THREADS": str(threads)}
+    library = STOCK if kind == "stock" else execute.with_allocator(OURS, STOCK.folder, ROOT / "build/bench")
+    environment = execute.environment(library, {"OMP_NUM_THREADS": str(threads)})
     done = subprocess.run(command_of(kind, threads), env=environment, stdout=subprocess.PIPE, text=True, timeout=LONGEST_S,
                           check=True)
     found = {}

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "../common/median.hpp"
 #include "measure.hpp"
 
 namespace {
@@ -31,8 +32,8 @@ void print_json(const variant& v, const options& o, const measurement& m) {
   std::printf(
       R"(],"mlups_median":%.3f,"blocks_processed":%llu,"blocks_at_home":%llu,"share_at_home":%.4f,"checked":%s})"
       "\n",
-      m.mlups[m.mlups.size() / 2], static_cast<unsigned long long>(m.processed),
-      static_cast<unsigned long long>(m.at_home), share_at_home(m), o.check ? "true" : "false");
+      bench::median(m.mlups), static_cast<unsigned long long>(m.processed), static_cast<unsigned long long>(m.at_home),
+      share_at_home(m), o.check ? "true" : "false");
 }
 
 void print_heading(const options& o) {
@@ -45,7 +46,7 @@ void print_heading(const options& o) {
 }
 
 void print_line(const variant& v, const options& o, const measurement& m) {
-  std::printf("%-20s %10.1f %10.1f %10.1f %8.1f%%  %s\n", std::string(v.name).c_str(), m.mlups[m.mlups.size() / 2],
+  std::printf("%-20s %10.1f %10.1f %10.1f %8.1f%%  %s\n", std::string(v.name).c_str(), bench::median(m.mlups),
               m.mlups.front(), m.mlups.back(), 100 * share_at_home(m), o.check ? "as serial" : "not checked");
 }
 

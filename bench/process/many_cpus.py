@@ -21,7 +21,13 @@ from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARIES = {"stock": ROOT / ".venv/lib", "ours": ROOT / "build/release/lib/homing"}
+sys.path.insert(0, str(ROOT / "bench"))
+
+from runner import execute  # noqa: E402
+
+STOCK = execute.Library("stock", ROOT / ".venv/lib")
+OURS = execute.Library("ours", ROOT / "build/release/lib/homing")
+LIBRARIES = ("stock", "ours")
 PROGRAM = ROOT / "build/bench/bin/process"
 CPUS_OF_NODE, CPUS_OF_L3, NODES_OF_SOCKET, THREADS_OF_CORE = 32, 8, 4, 2
 
@@ -81,7 +87,8 @@ def there(tree: Path, command: list[object]) -> list[str]:
 
 def environment(library: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HWLOC_", "HOMING_", "TBB_"))}
-    return kept | {"LD_LIBRARY_PATH": str(LIBRARIES[library])}
+    one = STOCK if library == "stock" else execute.with_allocator(OURS, STOCK.folder, ROOT / "build/bench")
+    return kept | {"LD_LIBRARY_PATH": execute.environment(one, {})["LD_LIBRARY_PATH"]}
 
 
 def cpu_ms(tree: Path, library: str, what: str) -> float:

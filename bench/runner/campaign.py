@@ -101,8 +101,10 @@ class Campaign:
         usual = [job for job in self.jobs if not job.heavy]
         for index, job in enumerate(usual):
             self.progress(f"calibrating {index + 1}/{len(usual)} {job.binary.name}")
-            for outcome in self.attempts(job, self.stock, job.series, 0, -1):
-                job.limit_s = max(15.0, outcome.seconds * 5 * (self.options.reps + 1))
+            outcomes = self.attempts(job, self.stock, job.series, 0, -1)
+            # Of all attempts: after a failure the next one runs only the cases behind it.
+            job.limit_s = max(15.0, sum(outcome.seconds for outcome in outcomes) * 5 * (self.options.reps + 1))
+            for outcome in outcomes:
                 for series in job.series:
                     entry = outcome.cases.get(job.name_in_program(series))
                     if entry:

@@ -1,4 +1,5 @@
-"""What ends a campaign from outside, Ctrl-C or SIGTERM, ends what it has started, too: a virtual machine would go on for an hour."""
+"""What ends a campaign from outside (Ctrl-C, SIGTERM, a terminal that closes) ends what it has started, too: a virtual machine would
+go on for an hour."""
 
 import signal
 import subprocess
@@ -23,7 +24,9 @@ def run_to_its_end(command: list[str], **options: Any) -> subprocess.CompletedPr
 
 def exit_with(main: Callable[[], int]) -> None:
     """Ends the process with main's status, or quietly if somebody stops it."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
+            signal.signal(ending, signal.default_int_handler)
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -123,8 +123,8 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
     status = text("status").strip()
     if status != "0":
         code = int(status or 0)
-        # The shell says 128 + n for a signal.
-        outcome.failure = describe_exit(128 - code if code > 128 else code) if status else "did not end"
+        # The shell says 128 + n for a signal, and there are 64.
+        outcome.failure = describe_exit(128 - code if 128 < code <= 192 else code) if status else "did not end"
     read_lines(text("jsonl"), GUEST[name], outcome)
     return outcome
 

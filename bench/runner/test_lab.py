@@ -111,6 +111,13 @@ class LabCampaignTest(unittest.TestCase):
         self.assertIsNone(rows[1]["wall"])
         self.assertEqual(len(bench_lab.failures_of(self.done, self.jobs)), 1)
 
+    def test_a_signal_and_an_exit_status_are_told_apart(self):
+        def failure(status: int) -> str:
+            (self.folder / "0-ours.status").write_text(f"{status}\n")
+            return lab_boot.outcome_of(self.folder, 0, "ours").failure
+
+        self.assertEqual([failure(status) for status in (139, 168, 255)], ["crash (SIGSEGV)", "crash (signal 40)", "exit status 255"])
+
     def test_a_machine_that_does_not_run_is_told_and_not_kept(self):
         (self.folder / "broken").touch()
         self.assertEqual([row["wall"] for row in self.rows(1)], [None] * 4)
@@ -139,6 +146,11 @@ class LabCampaignTest(unittest.TestCase):
         for row in rows[:3]:
             row["wall"]["ratio"] = 3.0
         self.assertEqual(bench_lab.missed_bars([entry]), ["made-up: the median ratio is 3.00"])
+
+    def test_a_machine_without_a_figure_misses_the_bar(self):
+        self.assertEqual(bench_lab.missed_bars([{"machine": "made-up", "rows": []}]), ["made-up: nothing was compared"])
+        (self.folder / "broken").touch()
+        self.assertEqual(bench_lab.missed_bars([{"machine": "made-up", "rows": self.rows(1)}]), ["made-up: nothing was compared"])
 
     def test_what_was_started_ends_with_a_campaign_that_is_ended(self):
         machine = "trap 'sleep 0.5; touch switched_off; exit' TERM; touch begun; while :; do sleep 0.01; done"

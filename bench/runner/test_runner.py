@@ -15,8 +15,8 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runner import ratios, report  # noqa: E402
-from runner.campaign import Campaign, all_series  # noqa: E402
-from runner.execute import Library  # noqa: E402
+from runner.campaign import Campaign, Job, Series, all_series  # noqa: E402
+from runner.execute import Library, Outcome  # noqa: E402
 
 PROGRAM = r"""#!{python}
 import json, os, signal, sys
@@ -92,6 +92,16 @@ class CampaignTest(unittest.TestCase):
         self.assertEqual(campaign.failures, [])
         self.assertEqual(rows["fake/hang"]["capped"], f"still running after {HANG_S:.0f} s")
         self.assertEqual(rows["fake/hang"]["ours_alone_ns"], 1000)
+
+
+    def test_the_time_limit_is_of_all_cases_after_a_failure_too(self):
+        job = Job(Path("fake"), 1, "", {}, False, [Series(f"fake/{name}", 1, "wall", False) for name in ("long", "crash", "short")], 60)
+        options = SimpleNamespace(seed=1, only=None, reps=2)
+        campaign = Campaign(Library("stock", Path()), Library("ours", Path()), options, lambda text: None)
+        campaign.jobs = [job]
+        campaign.attempts = lambda *_: [Outcome(seconds=20), Outcome(seconds=1)]
+        campaign.calibrate()
+        self.assertEqual(job.limit_s, 21 * 5 * 3)
 
 
 class RatiosTest(unittest.TestCase):

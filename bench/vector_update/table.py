@@ -10,9 +10,15 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from runner.interruption import exit_with, run_to_its_end  # noqa: E402
+
+VENV = Path(os.environ.get("HOMING_VENV") or ROOT / ".venv")  # the wheel tbb
 BUILD = ROOT / "build" / "release"
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 # What ours may have, and what the best of stock has at least (seen: 0.01 to 0.03, and 0.64 to 0.68).
@@ -75,7 +81,7 @@ def arguments() -> argparse.Namespace:
                              f"stock's best more than {STOCK_LEAST:.0%}%")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     parser.add_argument("--save", type=Path, metavar="FILE", help="the JSON into a file as well")
-    parser.add_argument("--stock", type=Path, default=Path(sys.prefix) / "lib", help="folder of the stock libtbb.so.12")
+    parser.add_argument("--stock", type=Path, default=VENV / "lib", help="folder of the stock libtbb.so.12")
     parser.add_argument("--build", type=Path, default=BUILD, help="build of Homing (default: %(default)s)")
     result = parser.parse_args()
     for name in ("elements", "loops", "threads", "runs", "timeout"):
@@ -110,7 +116,7 @@ def run(options: argparse.Namespace, folder: Path, number: int) -> tuple[dict[st
     """What the programs said, and what the plugin counted, by region."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_")) or name.startswith(("HOMING_LAB_", "HOMING_VENV"))}
-    ended = subprocess.run(command(options, folder, number), capture_output=True, text=True, env=environment)
+    ended = run_to_its_end(command(options, folder, number), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     if ended.returncode != 0:
         raise Trouble(f"homing lab run ended with status {ended.returncode}:\n{(ended.stdout + ended.stderr)[-2000:]}")
     counted = json.loads((folder / "counts.json").read_text())
@@ -149,7 +155,7 @@ def unexpected(seen: dict[str, Seen]) -> list[str]:
 
 def spread(values: list[float], form: str) -> str:
     """The median, and from least to most if there are several."""
-    middle = form.format(sorted(values)[len(values) // 2])
+    middle = form.format(median(values))
     low, high = form.format(min(values)), form.format(max(values))
     return middle if low == high else f"{middle} ({low}-{high})"
 
@@ -212,4 +218,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

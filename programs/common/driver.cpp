@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "../../bench/common/command_line.hpp"
+#include "../../bench/common/median.hpp"
 #include "cpu_check.hpp"
 #include "options.hpp"
 #include "places.hpp"
@@ -38,7 +39,7 @@ struct line {
 line summary(const description& program, const variant& v, const options& o, const outcome& result) {
   std::vector<double> ms = result.ms;
   std::ranges::sort(ms);
-  const double median = ms[ms.size() / 2];
+  const double median = bench::median(ms);
   const double counted = static_cast<double>(result.work.at_home + result.work.away);
   std::string pages;
   for (const auto& n : result.pages.nodes) {

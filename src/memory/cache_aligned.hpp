@@ -1,8 +1,9 @@
 /// Heap blocks that share their cache lines with nobody: the allocator below oneTBB's containers.
 ///
-/// libtbbmalloc.so.2 does the work where the loader finds it, as with the stock library; otherwise malloc does, with
-/// the block's true start kept in front of it (glibc's aligned_alloc bypasses its per-thread cache and takes three
-/// times as long). The choice is made once, when this library is loaded, and holds for the life of the process.
+/// libtbbmalloc.so.2 does the work where the loader finds one, also the system's; the stock library takes only one that
+/// is loaded already, or the one beside itself. Otherwise malloc does, with the block's true start kept in front of it
+/// (glibc's aligned_alloc bypasses its per-thread cache and takes three times as long). The choice is made once, when
+/// this library is loaded, and holds for the life of the process.
 ///
 /// Threads: any. A block may be freed by another thread than the one that allocated it.
 #pragma once

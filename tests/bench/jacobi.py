@@ -37,7 +37,8 @@ def check_machine(program: str, topology: str, threads: int, pin: str) -> dict[s
     for one in runs.values():
         right = (one["checked"] and one["blocks"] == 32 and one["blocks_processed"] == BLOCKS_PROCESSED
                  and 0 <= one["blocks_at_home"] <= BLOCKS_PROCESSED and one["virtual"] == bool(topology)
-                 and len(one["mlups"]) == 2 and min(one["mlups"]) > 0)
+                 and len(one["mlups"]) == 2 and min(one["mlups"]) > 0
+                 and abs(one["mlups_median"] - sum(one["mlups"]) / 2) < 0.01)
         if not right:
             check(False, f"{what}: {one}", result)
     return runs
