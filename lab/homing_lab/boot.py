@@ -77,6 +77,12 @@ class Machine:
                     process_group=0,
                     preexec_fn=_die_with(os.getpid()),
                 )
+        except OSError as error:
+            self.__exit__()
+            raise LabError(
+                f"can't start the machine: {error.filename or self.folder}: {error.strerror}",
+                "what a run needs is in TMPDIR's folder: is that full, or a limit (ulimit -a) too low?",
+            ) from error
         except BaseException:
             self.__exit__()
             raise
@@ -106,14 +112,15 @@ class Machine:
         fields = text.rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0
 
-    def interrupt(self) -> None:
-        """Ends QEMU in order, so that the plugin can write what it has; __exit__ kills it if that takes long."""
+    def interrupt(self) -> bool:
+        """Ends QEMU in order, so that the plugin can write what it has. False if that takes too long: __exit__ kills it."""
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             try:
                 self._process.wait(GRACE_S)
             except subprocess.TimeoutExpired:
-                pass
+                return False
+        return True
 
     def said(self, name: str) -> str:
         try:

@@ -18,7 +18,7 @@ YOUNG_S = 600  # an image that was used this lately may belong to a machine that
 
 def limit_bytes() -> int:
     text = os.environ.get("HOMING_LAB_CACHE_MIB", str(LIMIT_MIB))
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise LabError(f"HOMING_LAB_CACHE_MIB={text} is not valid", "expected a number of MiB")
     return int(text) << 20
 

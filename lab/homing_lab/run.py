@@ -13,7 +13,7 @@ from typing import Any
 
 from . import architecture, counts, guest_root, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
 from .architecture import X86_64, Architecture
-from .boot import HungAtBoot
+from .boot import GRACE_S, HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
 from .errors import LabError, UsageError
@@ -22,9 +22,10 @@ from .machine import Machine
 from .pack import Entry, Pack, guest_path
 from .paths import binary, needed, tbb_library
 from .progress import Waiting
-from .session import Outcome, Session, Streams
+from .session import Limit, Outcome, Session, Streams
 
 PLUGIN = "homing_lab_plugin.so"
+PLUGIN_SAYS = "homing lab: "  # begins its lines on QEMU's stderr
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
 NAMES = "homing-lab-names.so"
@@ -34,6 +35,7 @@ GUEST_NAMES = f"/homing/{NAMES}"
 BOOTS_MAX = 4
 # How far apart the CPUs' clocks may be, unless the user says otherwise; the plugin has the bounds.
 QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST = 1000, 100, 1_000_000
+USER_MOST = (1 << 32) - 2  # the one above means "no change" to the kernel
 AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
 SETTINGS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
@@ -120,9 +122,15 @@ def environment_of(options: Options) -> dict[str, str]:
     return result
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
 def _user(name: str) -> tuple[int, int, str]:
     """Numbers and home folder; of the host's users, or a bare number."""
-    if name.isdigit():
+    if _is_number(name):
+        if int(name) > USER_MOST:
+            raise UsageError(f"--user {name} is too large", f"expected a number up to {USER_MOST}")
         return int(name), int(name), ""
     if name == "nobody":
         return 65534, 65534, ""
@@ -161,7 +169,7 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
             tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
     if options.hot:
         pack.add_file(needed(NAMES, "homing_lab_init", arch), GUEST_NAMES)
-    if options.user not in ("root", "nobody") and not options.user.isdigit():
+    if options.user not in ("root", "nobody") and not _is_number(options.user):
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
@@ -247,6 +255,16 @@ def _boot_cpu_s_max(machine: Machine, image_file: Path) -> float:
     return 30 + 2 * machine.cpu_count + (image_file.stat().st_size >> 20) / 10
 
 
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise LabError(
+            f"the working folder can't be used: {error.strerror}",
+            "the program would start in it; change to one that is there",
+        ) from error
+
+
 def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
     began = time.monotonic()
     if options.virtual_clock and not options.count:
@@ -258,6 +276,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         raise UsageError("--hot needs the plugin, which sees the lines", "run without --no-count")
     machine = load_machine(options)
     arch = options.architecture
+    working_folder = _working_folder()
     environment = environment_of(options)
     uid, gid, home = _user(options.user)
     kernel_file = kernel.kernel(tell, arch)
@@ -308,7 +327,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     request = Request(
         words=options.words or ["/bin/sh"],
         environment=with_preloads(options, environment),
-        folder=os.getcwd(),
+        folder=working_folder,
         user=uid,
         group=gid,
         home=environment.get("HOME", home) if uid == os.getuid() else home,
@@ -318,6 +337,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     )
     packed_s = time.monotonic() - began
     boot_cpu_s_max = _boot_cpu_s_max(machine, image_file)
+    limit = Limit(options.timeout_s)
     for boots_left in reversed(range(BOOTS_MAX)):
         try:
             with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
@@ -326,7 +346,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                     request,
                     waiting.until_start(streams),
                     options.results,
-                    options.timeout_s or None,
+                    limit,
                     boot_cpu_s_max,
                 )
                 try:
@@ -334,6 +354,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                 finally:
                     counted = counts.collect(booted.folder / "counts.json", options.results)
                     raw = hot.read(booted.folder / "hot.json")
+                    said = booted.said("qemu.txt")
             break
         except HungAtBoot:
             hung = f"the guest's kernel hung while it booted ({boot_cpu_s_max:.0f} s of CPU time)"
@@ -342,8 +363,22 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             tell(f"{hung}, as QEMU's emulation makes it now and then: booting again")
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
-    told = hot.named(raw, pack, options.results) if raw else None
-    return Report(machine, outcome, counted, image_file, arch, packed_s, options.virtual_clock, told)
+    if plugin:
+        _check_counts(outcome, counted is not None, raw is not None or not options.hot, said)
+    names = hot.named(raw, pack, options.results) if raw else None
+    return Report(machine, outcome, counted, image_file, arch, packed_s, options.virtual_clock, names)
+
+
+def _check_counts(outcome: Outcome, counted: bool, hot_lines: bool, said: str) -> None:
+    """Counts that did not come, or perhaps not whole, are never passed over. `said`: by QEMU, on its stderr."""
+    if not counted or not hot_lines:
+        what = "counts.json" if not counted else "hot.json"
+        raise LabError(f"the plugin left no {what}, though the program ended", said.strip()[-1500:])
+    for line in dict.fromkeys(said.splitlines()):
+        if line.startswith(PLUGIN_SAYS):
+            tell(f"the plugin: {line.removeprefix(PLUGIN_SAYS)}; the counts may be incomplete")
+    if not outcome.in_order:
+        tell(f"QEMU did not end within {GRACE_S} s, and was killed; the counts may be incomplete")
 
 
 def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:
