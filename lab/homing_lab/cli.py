@@ -16,7 +16,7 @@ from homing_commands.command import Command
 from homing_commands.errors import CommandError
 
 from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
-from .boot import Stopped
+from .children import Stopped
 from .errors import LabError, UsageError, of_system
 from .machine import Machine
 from .output import write_text
@@ -76,7 +76,7 @@ Hot = Annotated[
 Arch = Annotated[
     str, typer.Option(metavar="x86_64|aarch64", help="the guest's; without it, the program's")
 ]
-Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
+Scale = Annotated[float, typer.Option(min=1, max=1e6, help="divide the caches' sizes, for small inputs")]
 
 
 def _one_of(option: str, value: str, *allowed: str) -> str:
@@ -364,7 +364,7 @@ def main() -> None:
         print(f"homing lab: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
     except Stopped as stopped:
-        tell("stopped; the machine is off")
+        tell("stopped; the machine is off, and what else was started has ended")
         raise SystemExit(128 + stopped.number) from None
     except BrokenPipeError:
         raise SystemExit(1) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
 import shutil
@@ -185,7 +186,7 @@ def _add_pythons(pack: Pack, options: Options) -> None:
 
 def _add_learnt(pack: Pack, options: Options) -> None:
     tell(f"{options.words[0]} runs here first, for the files that it opens (--learn)")
-    files, status = learn.learn(options.words, pack.environment)
+    files, status = learn.learn(options.words, pack.environment, options.timeout_s or math.inf)
     for file in files:
         pack.add_file(file, str(file))
     if status:

@@ -3,7 +3,12 @@
 with 125 where it must, and never changes what the program gets. Method: the command itself on a QEMU that is made up; boots nothing."""
 
 import os
+import select
+import shutil
+import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 from lab import COMMAND, Result, check, lab, main, need
 from made_up_guest import COUNTED, made_up_qemu
@@ -86,6 +91,53 @@ def output_that_nobody_reads(folder):
     check((folder / "file").stat().st_size == 1_000_000 and seen.err == "e\n", "and into a file", seen)
 
 
+def running_below(folder):
+    """Processes whose command-line has a word of that folder's."""
+    return [p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in content_of(p)]
+
+
+def content_of(process):
+    try:
+        return process.read_bytes()
+    except OSError:
+        return b""
+
+
+def a_program_that_does_not_end_while_it_is_learnt(folder):
+    """It starts others, and waits for them."""
+    if shutil.which("strace") is None:
+        print("left out: no strace here")
+        return
+    with tempfile.TemporaryDirectory() as parts:
+        env = made_up_qemu(Path(parts)) | {"TMPDIR": str(folder)}
+        script = f"tail -f {folder}/waits & echo there > {folder}/started; wait"
+        words = [COMMAND, "lab", "run", "--machine", "one-node", "--no-count", "--learn", "--plain-words"]
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            (folder / "waits").touch()
+            os.mkfifo(folder / "started")
+            process = subprocess.Popen([*words, "--timeout", "2" if number is None else "0", "--", "sh", "-c", script],
+                                       env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            (folder / "started").read_text()   # returns when the program has written
+            started = [int(pid) for pid in running_below(folder) if int(pid) != process.pid]
+            descriptors = [os.pidfd_open(pid) for pid in started]
+            if number is not None:
+                process.send_signal(number)
+            said = process.communicate(timeout=60)[1]
+            expected = {None: 124, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
+            check(process.returncode == expected and (number or "did not end here within 2 s" in said), f"--learn and {number}", said)
+            if number is signal.SIGKILL:   # strace ends the program, and lets go of what that has started
+                (folder / "waits").unlink()
+                for pid in started:
+                    if b"tail" in content_of(Path(f"/proc/{pid}/cmdline")):
+                        os.kill(pid, signal.SIGKILL)
+            check(all(select.select([d], [], [], 60)[0] for d in descriptors) and started, "nothing is left of it", started)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            for left in folder.iterdir():
+                left.unlink() if left.name in ("waits", "started") else check(False, "nor a file", left)
+
+
 def counts_that_did_not_come(folder):
     out = folder / "out"
     words = ("run", "--machine", "one-node", "--results", out, "--", "true")
@@ -121,5 +173,6 @@ def labels_with_brackets(folder):
 
 need("busybox", "bash")
 main([the_made_up_guest, disks_that_are_full, numbers_that_are_none, input_that_cant_be_read, output_that_nobody_reads,
+      a_program_that_does_not_end_while_it_is_learnt,
       counts_that_did_not_come, labels_with_brackets, what_else_the_table_says,
       results_that_look_like_ours])
