@@ -10,6 +10,7 @@ from typing import Any
 
 from .architecture import ALL
 from .errors import LabError
+from .output import opener
 
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 SCHEMA = 1
@@ -20,7 +21,8 @@ def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
         return None
     if results:
         try:
-            shutil.copyfile(file, results / "counts.json")
+            with file.open("rb") as ours, open(results / "counts.json", "wb", opener=opener) as kept:
+                shutil.copyfileobj(ours, kept)
         except OSError as error:
             raise LabError(f"can't write {results / 'counts.json'}: {error.strerror}") from error
     return written_by_plugin(file, SCHEMA)

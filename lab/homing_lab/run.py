@@ -29,6 +29,7 @@ PLUGIN = "homing_lab_plugin.so"
 PLUGIN_SAYS = "homing lab: "  # begins its lines on QEMU's stderr
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
+TBB = "libtbb.so.12"
 NAMES = "homing-lab-names.so"
 GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
@@ -107,8 +108,15 @@ def environment_of(options: Options) -> dict[str, str]:
         name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")
     }
     result |= options.environment
+    if options.stock_library and options.tbb != "stock":
+        raise UsageError("--stock-library without --tbb stock", "expected both, or neither")
     if options.tbb:
         library = tbb_library(options.architecture) if options.tbb == "homing" else options.stock_library
+        if options.tbb == "stock" and library is not None and library.name != TBB:
+            raise UsageError(
+                f"--stock-library {library}: expected a file that is called {TBB}",
+                "it is loaded by its folder and that name",
+            )
         if library is None or not library.is_file():
             what = (
                 "our libtbb.so.12 is not built (scripts/build "
@@ -119,7 +127,8 @@ def environment_of(options: Options) -> dict[str, str]:
             )
             raise LabError(what if library is None else f"there is no {library}")
         before = result.get("LD_LIBRARY_PATH", "")
-        result["LD_LIBRARY_PATH"] = str(library.resolve().parent) + (f":{before}" if before else "")
+        folder = os.path.dirname(os.path.abspath(library))  # a link's own: what it leads to may be called otherwise
+        result["LD_LIBRARY_PATH"] = folder + (f":{before}" if before else "")
     return result
 
 
@@ -148,14 +157,12 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
     arch = options.architecture
     root = Path("/") if arch.native else guest_root.root(arch, tell)
     pack = Pack(environment, arch, root)
-    for text in options.files:
-        source, _, guest = text.partition(":")
-        pack.add_file(Path(source), os.path.abspath(guest or source))
+    _add_files(pack, options.files)
     if options.words:
         pack.add_program(options.words[0])
     pack.add_preloaded()
     if options.tbb:
-        library = Path(environment["LD_LIBRARY_PATH"].split(":")[0]) / "libtbb.so.12"
+        library = Path(environment["LD_LIBRARY_PATH"].split(":")[0]) / TBB
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
@@ -175,6 +182,22 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def _add_files(pack: Pack, files: list[str]) -> None:
+    """--file SRC[:DEST]"""
+    sources: dict[str, str] = {}
+    for text in files:
+        source, colon, guest = text.partition(":")
+        if not source or (colon and not guest):
+            raise UsageError(f"--file {text}: expected SRC or SRC:DEST")
+        place = guest_path(os.path.abspath(guest or source))
+        if place in sources and os.path.abspath(source) != sources[place]:
+            raise UsageError(
+                f"--file {text}: {place} is {sources[place]} already", "give each its own place: --file SRC:DEST"
+            )
+        sources[place] = os.path.abspath(source)
+        pack.add_file(Path(source), os.path.abspath(guest or source))
 
 
 def _add_pythons(pack: Pack, options: Options) -> None:
@@ -227,6 +250,9 @@ def _add_word(pack: Pack, word: str) -> None:
             and shutil.which(word, path=os.environ.get("PATH"))
         ):
             pack.add_program(word)
+    except LabError as error:
+        # It may be no program to this one: a word that happens to be on PATH, too.
+        pack.note(f"{str(error).splitlines()[0]}; it stays here")
     except (OSError, ValueError):
         pass  # no name of a file
 
@@ -303,16 +329,15 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         argument = ""
         if plugin:
             hand_over.write(machine, folder / "machine.json")
-            argument = (
-                f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
-            )
+            files = {"file": plugin, "machine": folder / "machine.json", "out": folder / "counts.json"}
+            argument = ",".join(f"{key}={qemu.option(file)}" for key, file in files.items())
             argument += f",quantum={options.quantum}"
         if options.virtual_clock:
             with (folder / "clock").open("wb") as file:
                 file.truncate(CLOCK_BYTES)
-            argument += f",clock={folder / 'clock'}"
+            argument += f",clock={qemu.option(folder / 'clock')}"
         if options.hot:
-            argument += f",hot={folder / 'hot.json'}"
+            argument += f",hot={qemu.option(folder / 'hot.json')}"
         return qemu.command(
             machine,
             kernel_file,
