@@ -148,7 +148,9 @@ def counts_that_did_not_come(folder):
           "counts of before the last", seen)
     seen = lab("run", "--machine", "one-node", "--hot", "--", "true", env=made_up_qemu(folder, counts=COUNTED))
     check(seen.code == 125 and one_line(seen, "the plugin left no hot.json"), "no hot lines", seen)
+    (out / "hot.json").touch()
     seen = lab(*words, env=made_up_qemu(folder, counts=COUNTED))
+    check(not (out / "hot.json").exists(), "nothing of an earlier run is left", list(out.iterdir()))
     check(seen.code == 0 and "incomplete" not in seen.err and (out / "counts.json").is_file(), "all is well", seen)
 
 

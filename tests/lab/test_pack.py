@@ -95,6 +95,16 @@ class Packs(unittest.TestCase):
                 image.build(packed)
         self.assertEqual(len(list(self.folder.glob("image-*"))), 1)
 
+    def test_the_caches_limit_is_for_folders_too(self):
+        (self.folder / "root-aarch64-1/usr").mkdir(parents=True)
+        (self.folder / "root-aarch64-1/usr/large").write_bytes(bytes(1 << 20))
+        for name in ("image-a", "image-b"):
+            (self.folder / name).write_bytes(bytes(600 << 10))
+        os.utime(self.folder / "image-a", (1, 1))
+        with mock.patch.dict(os.environ, HOMING_LAB_CACHE_MIB="2"):
+            cache.prune(self.folder)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["image-b", "root-aarch64-1"])
+
     def test_counts_go_into_no_link_of_anothers(self):
         (self.folder / "counts.json").write_text('{"schema": 1}')
         (self.folder / "out").mkdir()
@@ -108,9 +118,9 @@ class Packs(unittest.TestCase):
     def test_commas_in_paths(self):
         machine = run.machine_file.load("one-node")
         with mock.patch.object(qemu, "program", return_value="qemu"):
-            words = qemu.command(machine, Path("kernel"), Path("image"), Path("/tmp/a,b"), 3)
-        self.assertTrue(any("mem-path=/tmp/a,,b/window" in word for word in words), words)
-        self.assertFalse(any("/tmp/a,b" in word for word in words), words)
+            words = qemu.command(machine, Path("kernel"), Path("image"), Path("runs/a,b"), 3)
+        self.assertTrue(any("mem-path=runs/a,,b/window" in word for word in words), words)
+        self.assertFalse(any("runs/a,b" in word for word in words), words)
 
 
 if __name__ == "__main__":
