@@ -134,7 +134,6 @@ void serve(channel& runner) {
   const unsigned long kills_before = memory_kills();
   runner.send('S', "");
   const outcome result = run_program(runner, wanted);
-  ::kill(-1, SIGKILL);
   const unsigned long kills = memory_kills() - kills_before;
   send_results(runner, "/results", "");
   runner.send('X', "program " + std::to_string(result.code) + " " + std::to_string(result.signal) + " " +

@@ -98,12 +98,29 @@ struct piece {
   [[nodiscard]] std::size_t left() const { return (from_window() ? in_window.count : own.size()) - done; }
 };
 
+// A terminal has no end of file, only a key that means it.
+enum class end_of_input { closed, typed };
+constexpr char end_key = 4;
+// Of a line. A key for its end that no reader took becomes a character when a shell goes on to read keys by itself.
+constexpr char kill_key = 21;
+
+// Whether whoever reads the terminal has taken all that was typed.
+bool all_taken(int terminal) {
+  const int other = ::ioctl(terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (other < 0) return false;
+  pollfd unread{other, POLLIN, 0};
+  const bool result = ::poll(&unread, 1, 0) == 0;
+  ::close(other);
+  return result;
+}
+
 // Relays until nothing more can come.
 class relay {
  public:
-  relay(channel& runner, int input, int output, int errors, char only)
+  relay(channel& runner, int input, end_of_input end, int output, int errors, char only)
       : runner_(runner),
         input_(input),
+        end_(end),
         sources_{{{output, only != 0 ? only : 'O'}, {errors, only != 0 ? only : 'E'}}} {}
 
   // Waits for something to move, or (if wanted) for a child to end; returns whether anything moved.
@@ -118,8 +135,12 @@ class relay {
     ::sigemptyset(&none);
     const timespec at_once{};
     const bool at_hand = runner_.has_received();
-    const timespec* const limit = at_hand || what == waiting_for::nothing ? &at_once : nullptr;
-    if (::ppoll(waiting.data(), waiting.size(), limit, &none) <= 0 && !at_hand) return false;
+    const timespec until_typed_again{.tv_sec = 0, .tv_nsec = 200'000'000};
+    const timespec* limit = all_typed() ? &until_typed_again : nullptr;
+    if (at_hand || what == waiting_for::nothing) limit = &at_once;
+    const int ready = ::ppoll(waiting.data(), waiting.size(), limit, &none);
+    if (ready == 0 && limit == &until_typed_again && all_taken(input_)) end_input();
+    if (ready <= 0 && !at_hand) return false;
     bool moved = false;
     for (std::size_t i = 0; i < 2; ++i) {
       if (waiting[i + 1].revents != 0) moved |= pass_on(sources_[i]);
@@ -171,7 +192,23 @@ class relay {
         set_window(sources_[0].descriptor, rows, columns);
     }
     if (input_ < 0) drop();
-    if (ends_ && to_write_.empty()) close_end(input_);
+    if (ends_ && to_write_.empty()) end_input();
+  }
+
+  [[nodiscard]] bool all_typed() const {
+    return end_ == end_of_input::typed && ends_ && to_write_.empty() && input_ >= 0;
+  }
+
+  // The key is for whoever reads the terminal now. It is typed again when that one has taken it, so that later readers
+  // find an end, too. As in a pipe, a last line needs no newline.
+  void end_input() {
+    if (end_ == end_of_input::closed) {
+      close_end(input_);
+    } else if (input_ >= 0) {
+      const std::array<char, 3> keys{'\n', kill_key, end_key};
+      const std::size_t first = last_written_ == '\n' ? 1 : 0;
+      if (::write(input_, keys.data() + first, keys.size() - first) > 0) last_written_ = '\n';
+    }
   }
 
   // [LC4] [LC7] acknowledges what the program has taken, or will never take.
@@ -197,20 +234,23 @@ class relay {
     if (count < 0 && errno != EINTR && errno != EAGAIN) {
       drop();
     } else if (count >= 0) {
+      if (count > 0) last_written_ = first.next()[count - 1];
       first.done += static_cast<std::size_t>(count);
       if (first.left() == 0) {
         acknowledge(first);
         to_write_.pop_front();
       }
     }
-    if (ends_ && to_write_.empty()) close_end(input_);
+    if (ends_ && to_write_.empty()) end_input();
   }
 
   channel& runner_;
   int input_;
+  end_of_input end_;
   std::array<source, 2> sources_;
   std::deque<piece> to_write_{};
   bool ends_ = false;
+  char last_written_ = '\n';
 };
 
 }  // namespace
@@ -239,7 +279,8 @@ outcome run_program(channel& runner, const request& wanted, char only) {
   ::fcntl(in.writer, F_SETFL, O_NONBLOCK);
   ::fcntl(in.writer, F_SETPIPE_SZ, 1 << 20);  // fewer turns between the program and us
 
-  relay streams(runner, in.writer, out.reader, err.reader, only);
+  relay streams(runner, in.writer, wanted.terminal ? end_of_input::typed : end_of_input::closed, out.reader, err.reader,
+                only);
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, WNOHANG);
@@ -250,6 +291,7 @@ outcome run_program(channel& runner, const request& wanted, char only) {
     }
     if (ended <= 0) streams.step(relay::waiting_for::anything);
   }
+  ::kill(-1, SIGKILL);  // [LC5] before what it left behind says more than anybody can take
   streams.drain();
   int input = streams.input();
   for (int* end : {&input, &out.reader, &err.reader}) close_end(*end);

@@ -29,8 +29,8 @@ struct outcome {
   int start_error = 0;  ///< errno of exec, or 0
 };
 
-/// Returns when the program itself has ended, whatever it left running. Its output goes out as frames of the kinds
-/// 'O' and 'E', or all as `only` if that is not 0.
+/// Returns when the program itself has ended; what it left running is killed. Its output goes out as frames of the
+/// kinds 'O' and 'E', or all as `only` if that is not 0.
 [[nodiscard]] outcome run_program(channel& runner, const request& wanted, char only = 0);
 
 }  // namespace homing::lab

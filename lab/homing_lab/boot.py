@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import signal
@@ -10,39 +9,19 @@ import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import BinaryIO
 
+from .children import Signals, die_with
 from .errors import LabError
 from .guest import WINDOW_BYTES, Channel
 from .scratch import Scratch
 
-PR_SET_PDEATHSIG = 1
 CALIBRATION_FAILED = 97  # the plugin's exit status
 GRACE_S = 20  # for the plugin to write its counts
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class HungAtBoot(Exception):
     """The guest's kernel runs in circles."""
-
-
-class Stopped(Exception):
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-def _die_with(parent: int) -> Callable[[], None]:
-    def in_child() -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
-
-    return in_child
-
-
-def _stop(number: int, _: FrameType | None) -> None:
-    raise Stopped(number)
 
 
 class Machine:
@@ -55,12 +34,10 @@ class Machine:
         self._scratch: Scratch | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._window: BinaryIO | None = None
-        self._before: dict[int, object] = {}
+        self._signals = Signals()
 
     def __enter__(self) -> Machine:
-        self._before = {
-            n: signal.signal(n, _stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        }
+        self._signals.take()
         try:
             self._scratch = Scratch().__enter__()
             self.folder = self._scratch.folder
@@ -75,8 +52,14 @@ class Machine:
                     stderr=said,
                     pass_fds=[theirs.fileno()],
                     process_group=0,
-                    preexec_fn=_die_with(os.getpid()),
+                    preexec_fn=die_with(os.getpid()),
                 )
+        except OSError as error:
+            self.__exit__()
+            raise LabError(
+                f"can't start the machine: {error.filename or self.folder}: {error.strerror}",
+                "what a run needs is in TMPDIR's folder: is that full, or a limit (ulimit -a) too low?",
+            ) from error
         except BaseException:
             self.__exit__()
             raise
@@ -84,8 +67,7 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in self._before:
-            signal.signal(number, signal.SIG_IGN)
+        self._signals.ignore()
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -94,8 +76,7 @@ class Machine:
         if self._scratch:
             self._scratch.__exit__()
             self._scratch = None
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._signals.put_back()
 
     def cpu_s(self) -> float:
         """Of the host, that QEMU has used: unlike the time, no matter of who else uses the host."""
@@ -106,14 +87,15 @@ class Machine:
         fields = text.rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0
 
-    def interrupt(self) -> None:
-        """Ends QEMU in order, so that the plugin can write what it has; __exit__ kills it if that takes long."""
+    def interrupt(self) -> bool:
+        """Ends QEMU in order, so that the plugin can write what it has. False if that takes too long: __exit__ kills it."""
         if self._process and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             try:
                 self._process.wait(GRACE_S)
             except subprocess.TimeoutExpired:
-                pass
+                return False
+        return True
 
     def said(self, name: str) -> str:
         try:

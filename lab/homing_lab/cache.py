@@ -18,7 +18,7 @@ YOUNG_S = 600  # an image that was used this lately may belong to a machine that
 
 def limit_bytes() -> int:
     text = os.environ.get("HOMING_LAB_CACHE_MIB", str(LIMIT_MIB))
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise LabError(f"HOMING_LAB_CACHE_MIB={text} is not valid", "expected a number of MiB")
     return int(text) << 20
 
@@ -78,13 +78,21 @@ def _store_renamed(folder: Path, name: str, write: Callable[[BinaryIO], object])
         raise
 
 
+def _bytes(path: Path) -> int:
+    """Of a file, or of a folder with all that is in it: Debian's files for AArch64."""
+    if not path.is_dir():
+        return path.stat().st_size
+    inside = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    return sum(os.lstat(name).st_size for name in inside)
+
+
 def prune(folder: Path) -> None:
     """Removes images until the limit holds; the kernel and images of the last minutes stay."""
     now, limit = time.time(), limit_bytes()
     files = []
     for path in folder.iterdir():
         try:
-            files.append((path.stat().st_mtime, path.stat().st_size, path))
+            files.append((path.stat().st_mtime, _bytes(path), path))
         except OSError:
             continue  # another run removed it
     total = sum(size for _, size, _ in files)

@@ -16,8 +16,8 @@ from homing_commands.command import Command
 from homing_commands.errors import CommandError
 
 from . import architecture, counts, describe, draw, hand_over, hot, hwloc_xml, machine_file, svg
-from .boot import Stopped
-from .errors import LabError, UsageError
+from .children import Stopped
+from .errors import LabError, UsageError, of_system
 from .machine import Machine
 from .output import write_text
 from .report.command import report as report_runs
@@ -45,7 +45,7 @@ Files = Annotated[
     Optional[list[str]], typer.Option("--file", help="SRC[:DEST]: take a file or folder along")
 ]
 User = Annotated[str, typer.Option(help="root, nobody, a user of this host, or a number")]
-Timeout = Annotated[float, typer.Option(min=0, help="seconds for all of it; 0: none")]
+Timeout = Annotated[float, typer.Option(min=0, help="seconds from the first boot to the end; 0: none")]
 Memory = Annotated[Optional[int], typer.Option(min=64, help="MiB of each node that has memory")]
 KernelArgs = Annotated[str, typer.Option(help="added to the kernel's command-line")]
 Results = Annotated[
@@ -76,7 +76,7 @@ Hot = Annotated[
 Arch = Annotated[
     str, typer.Option(metavar="x86_64|aarch64", help="the guest's; without it, the program's")
 ]
-Scale = Annotated[float, typer.Option(min=1, help="divide the caches' sizes, for small inputs")]
+Scale = Annotated[float, typer.Option(min=1, max=1e6, help="divide the caches' sizes, for small inputs")]
 
 
 def _one_of(option: str, value: str, *allowed: str) -> str:
@@ -341,7 +341,22 @@ def manual() -> None:
     sys.stdout.write(describe.manual(typer.main.get_command(app)))
 
 
+def _streams_are_open() -> None:
+    """A closed stdin or stderr: its number must not become that of a file of ours."""
+    for number in (0, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            file = os.open(os.devnull, os.O_RDWR)
+            if file != number:
+                os.dup2(file, number)
+                os.close(file)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)
+
+
 def main() -> None:
+    _streams_are_open()
     try:
         with stdout.checked():
             app(prog_name="homing lab")
@@ -349,7 +364,10 @@ def main() -> None:
         print(f"homing lab: {error}", file=sys.stderr)
         raise SystemExit(error.code) from None
     except Stopped as stopped:
-        tell("stopped; the machine is off")
+        tell("stopped; the machine is off, and what else was started has ended")
         raise SystemExit(128 + stopped.number) from None
     except BrokenPipeError:
         raise SystemExit(1) from None
+    except OSError as error:
+        print(f"homing lab: {of_system(error)}", file=sys.stderr)
+        raise SystemExit(125) from None

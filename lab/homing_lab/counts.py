@@ -10,6 +10,7 @@ from typing import Any
 
 from .architecture import ALL
 from .errors import LabError
+from .output import opener
 
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
 SCHEMA = 1
@@ -20,7 +21,8 @@ def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
         return None
     if results:
         try:
-            shutil.copyfile(file, results / "counts.json")
+            with file.open("rb") as ours, open(results / "counts.json", "wb", opener=opener) as kept:
+                shutil.copyfileobj(ours, kept)
         except OSError as error:
             raise LabError(f"can't write {results / 'counts.json'}: {error.strerror}") from error
     return written_by_plugin(file, SCHEMA)
@@ -80,9 +82,12 @@ def print_table(counted: dict[str, Any], machine: str) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
+    # Names are a program's own: a bracket in them is no markup.
+    title = f"Modelled, not measured: who served each cache line on {machine}"
     table = Table(
-        title=f"Modelled, not measured: who served each cache line on {machine}",
+        title=Text(title, style="table.title"),
         caption="; ".join(filter(None, (said_architecture(counted), said_precision(counted)))),
         caption_justify="left",
         box=box.SIMPLE,
@@ -101,8 +106,10 @@ def print_table(counted: dict[str, Any], machine: str) -> None:
     ):
         table.add_column(name, justify="right" if number else "left")
     for row in rows(counted):
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console = Console(file=sys.stderr, highlight=False, width=None if sys.stderr.isatty() else 110)
     console.print(table)
     if not counted.get("calibrated", True):
         console.print("not calibrated: which memory belongs to which node is not known")
+    if left_out := counted.get("regionsLeftOut", 0):
+        console.print(f"{left_out:,} regions had no room, and are not counted: use fewer labels")

@@ -1,5 +1,7 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
+import os
+
 from homing_commands.errors import CommandError
 
 
@@ -8,6 +10,15 @@ class LabError(CommandError):
 
     def __init__(self, text: str, hint: str = "", code: int = 125) -> None:
         super().__init__(text, hint, code)
+
+
+def of_system(error: OSError) -> LabError:
+    """What the system refused, where nothing nearer knows what that was for."""
+    what = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
+    return LabError(
+        f"{what}{error.strerror or error}",
+        "expected a disk with room, and limits (ulimit -a) that allow for it",
+    )
 
 
 class UsageError(LabError):

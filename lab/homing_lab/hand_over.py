@@ -72,7 +72,7 @@ def _along(links: list[dict[str, Any]], numbers: list[int], start: int) -> list[
     here, result = {start}, []
     for number in numbers:
         ways = [n for n, link in enumerate(links) if link["link"] == number]
-        way = next((n for n in ways if here & set(links[n]["from"])), ways[0])
+        way = next(n for n in ways if here & set(links[n]["from"]))  # the file was checked
         result.append(way)
         here = set(links[way]["to"])
     return result

@@ -17,6 +17,7 @@ from .paths import binary, needed
 FORMAT = "2"  # changes with what base_entries() or write() do
 FOLDER, FILE, LINK, DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 CONSOLE = (5, 1)
+ATTEMPTS_MAX = 3
 
 
 def busybox(pack: Pack) -> Path:
@@ -67,24 +68,52 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class _Changed(Exception):
+    """A file's content is not that of its hash any more."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+
+
 def build(pack: Pack) -> Path:
     """The image's file, made now if no run before had the same."""
     add_base(pack)
+    for attempts_left in reversed(range(ATTEMPTS_MAX)):
+        try:
+            return _build(pack)
+        except _Changed as changed:
+            if attempts_left == 0:
+                raise LabError(
+                    f"{changed.source} changed while it was packed, {ATTEMPTS_MAX} times",
+                    "who writes to it? --file takes a copy along: --file COPY:DEST",
+                ) from None
+        except OSError as error:
+            raise LabError(f"can't read {error.filename}: {error.strerror}") from error
+    raise AssertionError
+
+
+def _build(pack: Pack) -> Path:
     total = hashlib.sha256(FORMAT.encode())
-    try:
-        for guest, entry in sorted(pack.entries.items()):
-            content = (
-                _hash(entry.source) if entry.source else hashlib.sha256(entry.content).hexdigest()
-            )
-            facts = f"{entry.mode:o}\0{entry.modified_s}\0{entry.link}"
-            total.update(f"{guest}\0{facts}\0{content}\n".encode("utf-8", "surrogateescape"))
-        name = f"image-{total.hexdigest()[:32]}"
-        return cache.find(name) or cache.store(name, lambda file: _write(file, pack.entries))
-    except OSError as error:
-        raise LabError(f"can't read {error.filename}: {error.strerror}") from error
+    hashes: dict[str, str] = {}
+    for guest, entry in sorted(pack.entries.items()):
+        content = _hash(entry.source) if entry.source else hashlib.sha256(entry.content).hexdigest()
+        hashes[guest] = content
+        facts = f"{entry.mode:o}\0{entry.modified_s}\0{entry.link}"
+        total.update(f"{guest}\0{facts}\0{content}\n".encode("utf-8", "surrogateescape"))
+    name = f"image-{total.hexdigest()[:32]}"
+    return cache.find(name) or cache.store(name, lambda file: _write(file, pack.entries, hashes))
 
 
-def _write(file: BinaryIO, entries: dict[str, Entry]) -> None:
+def _content(entry: Entry, expected: str) -> bytes:
+    if not entry.source:
+        return os.fsencode(entry.link) or entry.content
+    content = entry.source.read_bytes()
+    if hashlib.sha256(content).hexdigest() != expected:  # the image would be kept under a wrong name
+        raise _Changed(entry.source)
+    return content
+
+
+def _write(file: BinaryIO, entries: dict[str, Entry], hashes: dict[str, str]) -> None:
     made: set[str] = set()
     number = 0
 
@@ -121,9 +150,7 @@ def _write(file: BinaryIO, entries: dict[str, Entry]) -> None:
         if entry.mode & 0o170000 == FOLDER:
             continue
         folder(os.path.dirname(guest))
-        content = (
-            entry.source.read_bytes() if entry.source else os.fsencode(entry.link) or entry.content
-        )
+        content = _content(entry, hashes[guest])
         record(guest, entry.mode, len(content), modified_s=entry.modified_s)
         file.write(content)
         pad()

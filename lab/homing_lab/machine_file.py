@@ -68,7 +68,8 @@ def read(top: Table, path: Path) -> Machine:
     core_figures, core_assumed = core.read(cores)
     _close(cores, sources)
     full = top.table("full", needed=False)
-    whole = {key: full.number(key, 0, 1e7) for key in ("cores", "memory_gib") if key in full}
+    least = {"cores": 1, "memory_gib": 0}
+    whole = {key: full.number(key, least[key], 1e7) for key in least if key in full}
     _close(full, sources)
     machine = Machine(
         name=top.text("name"),
@@ -87,7 +88,7 @@ def read(top: Table, path: Path) -> Machine:
         cache_ns=latency["cache_ns"] or [],
         pair_gbs=pairs,
         links=links,
-        routes=_routes(top, count, len(links)),
+        routes=_routes(top, count, links),
         sources=sources,
         assumed=_assumed(top),
         full=whole,
@@ -159,7 +160,7 @@ def _nodes(top: Table, sources: dict[str, str]) -> list[Node]:
 
 def _cache(which: str, table: Table, sources: dict[str, str]) -> Cache:
     size, ways = table.whole("size_kib", 1, 1 << 22), table.whole("ways", 1, WAYS_MAX)
-    latency = table.number("latency_ns", 0, 1e4)
+    latency = table.number("latency_ns", 0.001, 1e4)
     # in the core's own cache there is nobody else's
     written = latency if which == "private" else table.number("written_ns", latency, 1e4, latency)
     cache = Cache(size, ways, latency, written)
@@ -202,15 +203,33 @@ def _link(table: Table, count: int, sources: dict[str, str]) -> Link:
     return link
 
 
-def _routes(top: Table, count: int, links: int) -> dict[tuple[int, int], list[int]]:
-    routes = {}
+def _follows(links: list[Link], crossed: list[int], start: int, end: int) -> bool:
+    """Whether links, one after the other, lead from a node to another; none: they are of one package."""
+    here = {start}
+    for number in crossed:
+        link = links[number]
+        if here & set(link.first):
+            here = set(link.second)
+        elif here & set(link.second) and not link.one_way:
+            here = set(link.first)
+        else:
+            return False
+    return end in here or not crossed
+
+
+def _routes(top: Table, count: int, links: list[Link]) -> dict[tuple[int, int], list[int]]:
+    routes: dict[tuple[int, int], list[int]] = {}
     for table in top.tables("route", needed=False):
         ends = (table.whole("from", 0, count - 1), table.whole("to", 0, count - 1))
         crossed = table.raw("links")
         if not isinstance(crossed, list) or not all(
-            type(n) is int and 0 <= n < links for n in crossed
+            type(n) is int and 0 <= n < len(links) for n in crossed
         ):
-            raise table.bad("links", f"a list of links, numbers from 0 to {links - 1}")
+            raise table.bad("links", f"a list of links, numbers from 0 to {len(links) - 1}")
+        if ends[0] == ends[1] or ends in routes:
+            raise table.bad("to", "another node than `from`, and one route for the two")
+        if not _follows(links, crossed, *ends):
+            raise table.bad("links", f"links that lead from node {ends[0]} to node {ends[1]}, in order")
         routes[ends] = crossed
         table.finish()
     return routes
@@ -253,19 +272,30 @@ def _check(machine: Machine, top: Table) -> None:
                 "a divisor of each node's CPUs",
                 machine.threads_per_core,
             )
+        if node.cpus // node.l3_groups % machine.threads_per_core:
+            raise MachineFileError(
+                top.file,
+                f"node[{node.index}].l3_groups",
+                f"groups of whole cores, of {machine.threads_per_core} CPUs each",
+                node.l3_groups,
+            )
         if machine.slit[node.index][node.index] != 10:
             raise MachineFileError(
                 top.file, "distance.slit", "10 from each node to itself", machine.slit
             )
     for a in machine.nodes:
         for b in machine.nodes:
-            if a.cpus and b.memory_mib and machine.dram_ns[a.index][b.index] <= 0:
-                raise MachineFileError(
-                    top.file,
-                    "latency.dram_ns",
-                    f"more than 0 from node {a.index} to node {b.index}",
-                    0,
-                )
+            for key, matrix, there in (
+                ("dram_ns", machine.dram_ns, b.memory_mib),
+                ("cache_ns", machine.cache_ns, b.cpus),
+            ):
+                if a.cpus and there and matrix[a.index][b.index] <= 0:
+                    raise MachineFileError(
+                        top.file,
+                        f"latency.{key}",
+                        f"more than 0 from node {a.index} to node {b.index}",
+                        0,
+                    )
             if a != b and machine.slit[a.index][b.index] <= 10:
                 raise MachineFileError(
                     top.file, "distance.slit", "more than 10 to other nodes", machine.slit

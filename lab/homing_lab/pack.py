@@ -123,7 +123,7 @@ class Pack:
         try:
             children = sorted(source.iterdir())
         except OSError as error:
-            self._note(f"can't read {source}: {error.strerror}")
+            self.note(f"can't read {source}: {error.strerror}")
             return
         for child in children:
             place = f"{guest}/{child.name}"
@@ -143,9 +143,9 @@ class Pack:
                     # What is in a library is loaded, not started.
                     self._add_one(child, place, vital=False, started=leave is None)
                 except LabError as error:
-                    self._note(str(error))
+                    self.note(str(error))
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
         self.notes.append(text.splitlines()[0])
 
     def notes_told(self) -> Iterator[str]:
@@ -175,7 +175,7 @@ class Pack:
             except LabError as error:
                 if vital:
                     raise
-                self._note(str(error))
+                self.note(str(error))
 
     def _add_interpreter(self, script: Path, head: bytes) -> None:
         words = head[2:].split(b"\n", 1)[0].decode(errors="replace").split()
@@ -202,7 +202,7 @@ class Pack:
             what = f"{program} is no {title} program; the guest is an {title} machine"
             if vital:
                 raise LabError(what, code=126)
-            self._note(what)
+            self.note(what)
 
     def _find_libraries(self) -> None:
         """Of all that were added since."""
@@ -219,9 +219,11 @@ class Pack:
                     if arrow and rest.startswith("not found"):
                         missing.append(name)
                         continue
-                    match = re.match(r"(/[^\s]+)", rest if arrow else name)
+                    match = re.match(r"(/.*?)(?: \(0x[0-9a-f]+\))?$", rest if arrow else name)
                     if match and Path(match[1]).is_file():
                         self._add_library(Path(match[1]))
+                    elif match:
+                        self.note(f"{binary.path}: its library {match[1]} is no file here")
                 if missing:
                     self._without_libraries(binary, missing)
 
@@ -244,7 +246,7 @@ class Pack:
         )
         if binary.vital:
             raise error
-        self._note(str(error))
+        self.note(str(error))
 
     def _add_library(self, path: Path) -> None:
         for at, part in enumerate(path.parts):
@@ -275,7 +277,7 @@ class Pack:
                 what = f"ldd {paths[0]}: {(done.stderr or done.stdout).strip()}"
                 if programs[0].vital:
                     raise LabError(what)
-                self._note(what)
+                self.note(what)
             return [[] if done.returncode else done.stdout.splitlines()]
         result: dict[str, list[str]] = {path: [] for path in paths}
         lines: list[str] = []

@@ -47,6 +47,11 @@ def program(arch: Architecture = X86_64) -> str:
     return found
 
 
+def option(path: Path) -> str:
+    """A path as the value of one of QEMU's options, which commas end."""
+    return str(path).replace(",", ",,")
+
+
 def topology_words(machine: Machine, arch: Architecture = X86_64) -> tuple[str, str]:
     """Values of -smp and -cpu: sockets, dies (as many as L3 groups), cores and threads. Nodes of
     different sizes become several small sockets each, for QEMU's sockets are all alike; then no L3
@@ -140,7 +145,7 @@ def command(
             (OWN_KERNEL_WORDS[arch.name], KERNEL_WORDS, f"homing.lab={machine.name}", kernel_words)
         ).strip(),
         "-chardev",
-        f"file,id=console,path={folder / 'console.txt'}",
+        f"file,id=console,path={option(folder / 'console.txt')}",
         "-serial",
         "chardev:console",
         "-chardev",
@@ -151,7 +156,7 @@ def command(
     for name, size in shared.items():
         words += [
             "-object",
-            f"memory-backend-file,id={name},size={size},mem-path={folder / name},share=on",
+            f"memory-backend-file,id={name},size={size},mem-path={option(folder / name)},share=on",
             "-device",
             f"ivshmem-plain,memdev={name}",
         ]

@@ -41,7 +41,8 @@ def write(options: Options, machine: Machine, outcome: Outcome | None = None) ->
     try:
         if outcome is None:
             # Figures of an earlier run must not be taken for this one's, should it fail.
-            (options.results / "counts.json").unlink(missing_ok=True)
+            for name in ("counts.json", "hot.json"):
+                (options.results / name).unlink(missing_ok=True)
         write_text(file, json.dumps(document, indent=1) + "\n")
     except OSError as error:
         raise LabError(f"can't write {error.filename or file}: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pwd
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 
 from . import architecture, counts, guest_root, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
 from .architecture import X86_64, Architecture
-from .boot import HungAtBoot
+from .boot import GRACE_S, HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
 from .errors import LabError, UsageError
@@ -22,11 +23,13 @@ from .machine import Machine
 from .pack import Entry, Pack, guest_path
 from .paths import binary, needed, tbb_library
 from .progress import Waiting
-from .session import Outcome, Session, Streams
+from .session import Limit, Outcome, Session, Streams
 
 PLUGIN = "homing_lab_plugin.so"
+PLUGIN_SAYS = "homing lab: "  # begins its lines on QEMU's stderr
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
+TBB = "libtbb.so.12"
 NAMES = "homing-lab-names.so"
 GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
@@ -34,6 +37,7 @@ GUEST_NAMES = f"/homing/{NAMES}"
 BOOTS_MAX = 4
 # How far apart the CPUs' clocks may be, unless the user says otherwise; the plugin has the bounds.
 QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST = 1000, 100, 1_000_000
+USER_MOST = (1 << 32) - 2  # the one above means "no change" to the kernel
 AUTOMATIC_BYTES_MAX = 64 << 20  # of a file that is packed because the command-line names it
 SETTINGS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
@@ -104,8 +108,15 @@ def environment_of(options: Options) -> dict[str, str]:
         name: value for name, value in os.environ.items() if not name.startswith("HOMING_LAB_")
     }
     result |= options.environment
+    if options.stock_library and options.tbb != "stock":
+        raise UsageError("--stock-library without --tbb stock", "expected both, or neither")
     if options.tbb:
         library = tbb_library(options.architecture) if options.tbb == "homing" else options.stock_library
+        if options.tbb == "stock" and library is not None and library.name != TBB:
+            raise UsageError(
+                f"--stock-library {library}: expected a file that is called {TBB}",
+                "it is loaded by its folder and that name",
+            )
         if library is None or not library.is_file():
             what = (
                 "our libtbb.so.12 is not built (scripts/build "
@@ -116,13 +127,20 @@ def environment_of(options: Options) -> dict[str, str]:
             )
             raise LabError(what if library is None else f"there is no {library}")
         before = result.get("LD_LIBRARY_PATH", "")
-        result["LD_LIBRARY_PATH"] = str(library.resolve().parent) + (f":{before}" if before else "")
+        folder = os.path.dirname(os.path.abspath(library))  # a link's own: what it leads to may be called otherwise
+        result["LD_LIBRARY_PATH"] = folder + (f":{before}" if before else "")
     return result
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _user(name: str) -> tuple[int, int, str]:
     """Numbers and home folder; of the host's users, or a bare number."""
-    if name.isdigit():
+    if _is_number(name):
+        if int(name) > USER_MOST:
+            raise UsageError(f"--user {name} is too large", f"expected a number up to {USER_MOST}")
         return int(name), int(name), ""
     if name == "nobody":
         return 65534, 65534, ""
@@ -139,14 +157,12 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
     arch = options.architecture
     root = Path("/") if arch.native else guest_root.root(arch, tell)
     pack = Pack(environment, arch, root)
-    for text in options.files:
-        source, _, guest = text.partition(":")
-        pack.add_file(Path(source), os.path.abspath(guest or source))
+    _add_files(pack, options.files)
     if options.words:
         pack.add_program(options.words[0])
     pack.add_preloaded()
     if options.tbb:
-        library = Path(environment["LD_LIBRARY_PATH"].split(":")[0]) / "libtbb.so.12"
+        library = Path(environment["LD_LIBRARY_PATH"].split(":")[0]) / TBB
         pack.add_file(library, str(library))
     for word in options.words[1:] if options.pack_words else []:
         _add_word(pack, word)
@@ -161,11 +177,27 @@ def make_pack(options: Options, environment: dict[str, str]) -> Pack:
             tell(f"{options.words[0]} is static: --virtual-clock can't change its own times")
     if options.hot:
         pack.add_file(needed(NAMES, "homing_lab_init", arch), GUEST_NAMES)
-    if options.user not in ("root", "nobody") and not options.user.isdigit():
+    if options.user not in ("root", "nobody") and not _is_number(options.user):
         uid, gid, home = _user(options.user)
         users = f"root:x:0:0:root:/root:/bin/sh\n{options.user}:x:{uid}:{gid}:user:{home}:/bin/sh\n"
         pack.add("/etc/passwd", Entry(0o100644, content=users.encode()))
     return pack
+
+
+def _add_files(pack: Pack, files: list[str]) -> None:
+    """--file SRC[:DEST]"""
+    sources: dict[str, str] = {}
+    for text in files:
+        source, colon, guest = text.partition(":")
+        if not source or (colon and not guest):
+            raise UsageError(f"--file {text}: expected SRC or SRC:DEST")
+        place = guest_path(os.path.abspath(guest or source))
+        if place in sources and os.path.abspath(source) != sources[place]:
+            raise UsageError(
+                f"--file {text}: {place} is {sources[place]} already", "give each its own place: --file SRC:DEST"
+            )
+        sources[place] = os.path.abspath(source)
+        pack.add_file(Path(source), os.path.abspath(guest or source))
 
 
 def _add_pythons(pack: Pack, options: Options) -> None:
@@ -177,7 +209,7 @@ def _add_pythons(pack: Pack, options: Options) -> None:
 
 def _add_learnt(pack: Pack, options: Options) -> None:
     tell(f"{options.words[0]} runs here first, for the files that it opens (--learn)")
-    files, status = learn.learn(options.words, pack.environment)
+    files, status = learn.learn(options.words, pack.environment, options.timeout_s or math.inf)
     for file in files:
         pack.add_file(file, str(file))
     if status:
@@ -218,6 +250,9 @@ def _add_word(pack: Pack, word: str) -> None:
             and shutil.which(word, path=os.environ.get("PATH"))
         ):
             pack.add_program(word)
+    except LabError as error:
+        # It may be no program to this one: a word that happens to be on PATH, too.
+        pack.note(f"{str(error).splitlines()[0]}; it stays here")
     except (OSError, ValueError):
         pass  # no name of a file
 
@@ -247,6 +282,16 @@ def _boot_cpu_s_max(machine: Machine, image_file: Path) -> float:
     return 30 + 2 * machine.cpu_count + (image_file.stat().st_size >> 20) / 10
 
 
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise LabError(
+            f"the working folder can't be used: {error.strerror}",
+            "the program would start in it; change to one that is there",
+        ) from error
+
+
 def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = None) -> Report:
     began = time.monotonic()
     if options.virtual_clock and not options.count:
@@ -258,6 +303,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         raise UsageError("--hot needs the plugin, which sees the lines", "run without --no-count")
     machine = load_machine(options)
     arch = options.architecture
+    working_folder = _working_folder()
     environment = environment_of(options)
     uid, gid, home = _user(options.user)
     kernel_file = kernel.kernel(tell, arch)
@@ -283,16 +329,15 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
         argument = ""
         if plugin:
             hand_over.write(machine, folder / "machine.json")
-            argument = (
-                f"file={plugin},machine={folder / 'machine.json'},out={folder / 'counts.json'}"
-            )
+            files = {"file": plugin, "machine": folder / "machine.json", "out": folder / "counts.json"}
+            argument = ",".join(f"{key}={qemu.option(file)}" for key, file in files.items())
             argument += f",quantum={options.quantum}"
         if options.virtual_clock:
             with (folder / "clock").open("wb") as file:
                 file.truncate(CLOCK_BYTES)
-            argument += f",clock={folder / 'clock'}"
+            argument += f",clock={qemu.option(folder / 'clock')}"
         if options.hot:
-            argument += f",hot={folder / 'hot.json'}"
+            argument += f",hot={qemu.option(folder / 'hot.json')}"
         return qemu.command(
             machine,
             kernel_file,
@@ -308,7 +353,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     request = Request(
         words=options.words or ["/bin/sh"],
         environment=with_preloads(options, environment),
-        folder=os.getcwd(),
+        folder=working_folder,
         user=uid,
         group=gid,
         home=environment.get("HOME", home) if uid == os.getuid() else home,
@@ -318,6 +363,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
     )
     packed_s = time.monotonic() - began
     boot_cpu_s_max = _boot_cpu_s_max(machine, image_file)
+    limit = Limit(options.timeout_s)
     for boots_left in reversed(range(BOOTS_MAX)):
         try:
             with Booted(command) as booted, Waiting(f"{machine.name} boots") as waiting:
@@ -326,7 +372,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                     request,
                     waiting.until_start(streams),
                     options.results,
-                    options.timeout_s or None,
+                    limit,
                     boot_cpu_s_max,
                 )
                 try:
@@ -334,6 +380,7 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                 finally:
                     counted = counts.collect(booted.folder / "counts.json", options.results)
                     raw = hot.read(booted.folder / "hot.json")
+                    said = booted.said("qemu.txt")
             break
         except HungAtBoot:
             hung = f"the guest's kernel hung while it booted ({boot_cpu_s_max:.0f} s of CPU time)"
@@ -342,8 +389,22 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
             tell(f"{hung}, as QEMU's emulation makes it now and then: booting again")
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
-    told = hot.named(raw, pack, options.results) if raw else None
-    return Report(machine, outcome, counted, image_file, arch, packed_s, options.virtual_clock, told)
+    if plugin:
+        _check_counts(outcome, counted is not None, raw is not None or not options.hot, said)
+    names = hot.named(raw, pack, options.results) if raw else None
+    return Report(machine, outcome, counted, image_file, arch, packed_s, options.virtual_clock, names)
+
+
+def _check_counts(outcome: Outcome, counted: bool, hot_lines: bool, said: str) -> None:
+    """Counts that did not come, or perhaps not whole, are never passed over. `said`: by QEMU, on its stderr."""
+    if not counted or not hot_lines:
+        what = "counts.json" if not counted else "hot.json"
+        raise LabError(f"the plugin left no {what}, though the program ended", said.strip()[-1500:])
+    for line in dict.fromkeys(said.splitlines()):
+        if line.startswith(PLUGIN_SAYS):
+            tell(f"the plugin: {line.removeprefix(PLUGIN_SAYS)}; the counts may be incomplete")
+    if not outcome.in_order:
+        tell(f"QEMU did not end within {GRACE_S} s, and was killed; the counts may be incomplete")
 
 
 def _explain(outcome: Outcome, machine: Machine, options: Options) -> None:

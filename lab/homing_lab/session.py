@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
+import select
 import selectors
+import stat
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from .boot import HungAtBoot, Machine
 from .errors import LabError
 from .guest import VERSION, BrokenChannel, Request
 from .output import opener
+
+
+# In the folder of results: what is in there is not to be taken for what the lab says of a run.
+OURS = ("counts.json", "hot.json", "lab-run.json")
 
 
 @dataclass
@@ -27,11 +35,23 @@ class Outcome:
     calibration: str = ""  # what the calibrator printed
     boot_s: float = 0  # of the host
     run_s: float = 0  # of the host
+    in_order: bool = True  # QEMU ended by itself, so that the plugin wrote all that it had
     results: list[str] = field(default_factory=list)
 
     @property
     def status(self) -> int:
         return 128 + self.signal if self.signal else self.code
+
+
+class Limit:
+    """The time limit of a run, all its boots together."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds or math.inf
+        self._began = time.monotonic()
+
+    def left_s(self) -> float:
+        return self._began + self.seconds - time.monotonic()
 
 
 @dataclass
@@ -45,6 +65,11 @@ class Streams:
     started: Callable[[], None] = lambda: None
 
 
+def _piece_bytes(stream: BinaryIO) -> int:
+    """What can be written without a wait to what is ready: all, or what a pipe or terminal surely has room for."""
+    return 1 << 20 if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else select.PIPE_BUF
+
+
 class Session:
     """`run()` raises LabError (code 124 after the time limit), or HungAtBoot if the program has not
     been started after so much of the host's CPU time; a signal to us passes through it."""
@@ -55,24 +80,24 @@ class Session:
         request: Request,
         streams: Streams,
         results: Path | None,
-        timeout_s: float | None,
+        limit: Limit,
         boot_cpu_s_max: float,
     ) -> None:
         self._machine, self._request, self._streams = machine, request, streams
-        self._results, self._timeout_s = results, timeout_s
+        self._results, self._limit = results, limit
         self._boot_cpu_s_max = boot_cpu_s_max
         self._outcome = Outcome()
         self._file: BinaryIO | None = None
+        self._unwritten: deque[tuple[BinaryIO, memoryview]] = deque()  # of the program's output
         self._input_open = streams.input is not None
         self._program_runs = False
         self._began = time.monotonic()
 
     def run(self) -> Outcome:
-        deadline = self._began + self._timeout_s if self._timeout_s else None
         with selectors.SelectSelector() as waiting:  # of all, this one takes regular files
             try:
-                while not self._outcome.phase:
-                    self._wait(waiting, deadline)
+                while self._unwritten or not self._outcome.phase:
+                    self._wait(waiting)
             except BrokenChannel:
                 raise LabError(
                     "the guest's second serial port carries what is no frame",
@@ -80,28 +105,39 @@ class Session:
                 ) from None
             finally:
                 self._close_file()
-        self._machine.interrupt()  # the guest has said all; how it switches itself off is no matter
+        # The guest has said all; how it switches itself off is no matter.
+        self._outcome.in_order = self._machine.interrupt()
         return self._outcome
 
-    def _wait(self, waiting: selectors.BaseSelector, deadline: float | None) -> None:
+    def _wait(self, waiting: selectors.BaseSelector) -> None:
+        """While output waits for whoever reads it, the guest is not listened to: it waits, too."""
         channel, source = self._machine.channel, self._streams.input
         takes_input = self._input_open and self._program_runs and channel.input_room() > 0
-        waiting.register(
-            channel.end, selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.waiting else 0)
-        )
+        output = self._unwritten[0][0] if self._unwritten else None
+        events = 0 if output else selectors.EVENT_READ
+        events |= selectors.EVENT_WRITE if channel.waiting else 0
+        if events:
+            waiting.register(channel.end, events)
+        if output:
+            waiting.register(output, selectors.EVENT_WRITE)
         if takes_input and source is not None:
             waiting.register(source, selectors.EVENT_READ)
-        left = 3600 if deadline is None else deadline - time.monotonic()
+        left = min(self._limit.left_s(), 3600)
         if left <= 0:
             self._out_of_time()
         if not self._program_runs and self._machine.cpu_s() > self._boot_cpu_s_max:
             raise HungAtBoot
         looks_again = self._request.terminal or not self._program_runs
         ready = {
-            key.fd: events
-            for key, events in waiting.select(min(left, 0.5) if looks_again else left)
+            key.fd: seen
+            for key, seen in waiting.select(min(left, 0.5) if looks_again else left)
         }
-        waiting.unregister(channel.end)
+        if events:
+            waiting.unregister(channel.end)
+        if output:
+            waiting.unregister(output)
+            if output.fileno() in ready:
+                self._write_some()
         if takes_input and source is not None:
             waiting.unregister(source)
             if source in ready:
@@ -120,8 +156,10 @@ class Session:
     def _out_of_time(self) -> None:
         said = self._machine.console_end()
         self._machine.interrupt()
-        limit = f"within {self._timeout_s:g} s"
-        if self._program_runs:
+        limit = f"within {self._limit.seconds:g} s"
+        if self._unwritten:
+            what = f"nobody took the program's output {limit}"
+        elif self._program_runs:
             what = f"the program did not end {limit}"
         elif self._outcome.boot_s:
             booted = f"the guest booted in {self._outcome.boot_s:.0f} s"
@@ -135,8 +173,23 @@ class Session:
             code=124,
         )
 
+    def _write_some(self) -> None:
+        stream, content = self._unwritten.popleft()
+        size = _piece_bytes(stream)
+        if content[size:]:
+            self._unwritten.appendleft((stream, content[size:]))
+        stream.write(content[:size])
+        stream.flush()
+
     def _pass_input(self, source: int) -> None:
-        content = os.read(source, self._machine.channel.input_room())
+        try:
+            content = os.read(source, self._machine.channel.input_room())
+        except BlockingIOError:
+            return  # somebody else was first
+        except OSError as error:
+            said = f"can't read stdin: {error.strerror}; the program gets no more input"
+            self._outcome.messages.append(said)
+            content = b""
         if content:
             self._machine.channel.send_input(content)
         else:
@@ -162,8 +215,8 @@ class Session:
                 self._machine.channel.send(b"z")
         elif kind in "OE":
             stream = self._streams.output if kind == "O" else self._streams.errors
-            stream.write(payload)
-            stream.flush()
+            if payload:
+                self._unwritten.append((stream, memoryview(payload)))
         elif kind == "C":
             outcome.calibration += payload.decode(errors="replace")
         elif kind == "M":
@@ -172,7 +225,10 @@ class Session:
             self._close_file()
             self._file = self._result(payload)
         elif kind == "D" and self._file:
-            self._file.write(payload)
+            try:
+                self._file.write(payload)
+            except OSError as error:
+                self._cant_write(error)
         elif kind == "X":
             phase, *numbers = payload.decode().split()
             outcome.code, outcome.signal, outcome.memory_kills, outcome.start_error = map(
@@ -182,15 +238,26 @@ class Session:
             outcome.phase = phase
 
     def _close_file(self) -> None:
-        if self._file:
-            self._file.close()
-        self._file = None
+        file, self._file = self._file, None
+        if file:
+            try:
+                file.close()
+            except OSError as error:
+                self._cant_write(error)
+
+    def _cant_write(self, error: OSError) -> NoReturn:
+        path = self._results / self._outcome.results[-1] if self._results else "a result"
+        raise LabError(f"can't write {path}: {error.strerror}") from error
 
     def _result(self, payload: bytes) -> BinaryIO | None:
         """[LC5] Opens a result file; names that lead out of the folder are refused."""
         mode, name = payload.decode("utf-8", "surrogateescape").split(" ", 1)
         if ".." in Path(name).parts or Path(name).is_absolute():
             raise LabError(f"the guest named a result {name!r}")
+        if name in OURS:
+            said = f"the result /results/{name} is left out: the lab's own file is called so"
+            self._outcome.messages.append(said)
+            return None
         self._outcome.results.append(name)
         if self._results is None:
             return None

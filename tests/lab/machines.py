@@ -172,6 +172,17 @@ MISTAKES = {   # what is changed, and what the line must name
     ('name = "epyc-nps2"', 'name = "other"'): "name: expected the name of the file",
     ("[assumed]", "[assumed]\n\"nonsense\" = \"x\""): 'assumed."nonsense"',
     ("clock_ghz = 2.5", "clock_ghz = = 2.5"): "not TOML",
+    # What the plugin would refuse, when all is packed.
+    ("cores = 48", "cores = 0"): "full.cores: expected a number from 1",
+    ("latency_ns = 20\n", "latency_ns = 0\n"): "cache.shared.latency_ns: expected a number from 0.001",
+    ("[20, 90, 180, 180]", "[20, 0, 180, 180]"): "latency.cache_ns: expected more than 0 from node 0 to node 1",
+    ("[20, 90, 180, 180]", "[0, 90, 180, 180]"): "latency.cache_ns: expected more than 0 from node 0 to node 0",
+    ("l3_groups = 2\n", "l3_groups = 4\n"): "node[0].l3_groups: expected groups of whole cores",
+    ("[assumed]\n", "[[route]]\nfrom = 0\nto = 0\nlinks = [0]\n\n[assumed]\n"): "route[0].to: expected another node",
+    ("[assumed]\n", "[[route]]\nfrom = 0\nto = 1\nlinks = [0]\n\n[assumed]\n"): "route[0].links: expected links that lead from node 0 to node 1",
+    ("[assumed]\n", "[[route]]\nfrom = 0\nto = 2\nlinks = [0, 0]\n\n[assumed]\n"): "route[0].links: expected links that lead from node 0 to node 2",
+    ("[assumed]\n", "[[route]]\nfrom = 0\nto = 2\nlinks = [0]\n\n[[route]]\nfrom = 0\nto = 2\nlinks = [0]\n[assumed]\n"):
+        "route[1].to: expected another node than `from`, and one route for the two",
 }
 
 
@@ -180,12 +191,18 @@ def mistakes_are_named(folder):
     for (old, new), said in MISTAKES.items():
         file = folder / "epyc-nps2.toml"
         assert old in good, old
-        file.write_text(good.replace(old, new, 1))
+        changed = good.replace(old, new, 1)
+        if "whole cores" in said:
+            changed = changed.replace("[[node]]", "threads_per_core = 2\n\n[[node]]", 1)
+        file.write_text(changed)
         seen = lab("show", file)
         check(seen.code == 2 and said in seen.err and seen.err.count("\n") == 1, f"refused: {said}", seen)
     seen = lab("show", "westmeer")
     check(seen.code == 2 and "near it: westmere" in seen.err, "an unknown machine: near names", seen)
     check(lab("show", folder / "nothing.toml").code == 2, "a file that is not there")
+    file.write_text(good.replace("[assumed]\n", "[[route]]\nfrom = 0\nto = 2\nlinks = [0]\n\n[assumed]\n"))
+    check(lab("show", file).code == 0, "a route that leads there")
+    check(lab("export", "ring", "--json", "--cache-scale", "inf").code == 2, "a scale that leaves nothing")
     check(lab("export", "ring").code == 2, "export needs a format")
     seen = lab("show", "mine", env={"HOMING_LAB_MACHINES": str(folder)})
     check(seen.code == 2, "not there yet", seen)

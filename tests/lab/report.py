@@ -282,6 +282,10 @@ def mistakes_are_named(folder):
     broken = {"no JSON": "{", "schema: expected 1, found 7": json.dumps(good | {"schema": 7}),
               "regions[0].local_dram: expected a number": json.dumps(good | {"regions": [region | {"local_dram": "x"}]}),
               "regions[0].matrix.dram": json.dumps(good | {"regions": [region | {"matrix": {"dram": [[1, 2]]}}]}),
+              "regions[0].kernel: expected": json.dumps(good | {"regions": [region | {"kernel": []}]}),
+              "regions[0].instructions: expected a number": json.dumps(good | {"regions": [region | {"instructions": "x"}]}),
+              "notSeen: expected a list": json.dumps(good | {"notSeen": 5}),
+              "precision: expected": json.dumps(good | {"precision": 5}),
               "nothing was counted": json.dumps(good | {"regions": []}), "expected a JSON object": "[]"}
     for said, content in broken.items():
         (folder / "counts.json").write_text(content)

@@ -8,7 +8,7 @@ import os
 import random
 import subprocess
 
-from lab import ROOT, boot, check, compile_c, lab, main, need
+from lab import BOOT_SECONDS_MAX, ROOT, boot, check, compile_c, lab, main, need
 
 SAYS_ALL = r"""
 #include <stdio.h>
@@ -61,6 +61,21 @@ def input_and_output(folder):
     check(seen.out == "end\n", "no input is an end", seen)
     seen = boot("--", "sh", "-c", "head -c 20000000 /dev/zero; echo here >&2")
     check(len(seen.out) == 20_000_000 and "here" in seen.err, "20 MB of output", (len(seen.out), seen.err))
+
+
+def prompts(folder):
+    """A shell whose input is no terminal ends with it, also where another program ran meanwhile; commas are nothing special."""
+    odd = folder / "a,b"
+    odd.mkdir()
+    seen = lab("shell", "--machine", "one-node", "--count", "--timeout", BOOT_SECONDS_MAX, stdin="echo $((6*7))\nsleep 1\necho the''re",
+               env={"TMPDIR": str(odd)})
+    check(seen.code == 0 and "42\n" in seen.out and "\nthere\n" in seen.out, "a shell with a pipe as its input", seen)
+    check(not list(odd.iterdir()), "nothing is left of it", list(odd.iterdir()))
+
+
+def what_is_left_running(_):
+    seen = boot("--", "sh", "-c", "yes >&2 & echo done; exit 6")
+    check(seen.code == 6 and seen.out == "done\n", "what a program left behind, and says without end, is killed", (seen.code, seen.out))
 
 
 def results_come_back(folder):
@@ -225,5 +240,5 @@ def tbb_library(folder):
 
 
 need("qemu-system-x86_64", "busybox", "cc", "strace")
-main([handed_over_exactly, exit_statuses, input_and_output, results_come_back, files_and_libraries,
+main([handed_over_exactly, exit_statuses, input_and_output, prompts, what_is_left_running, results_come_back, files_and_libraries,
       a_folder_with_odd_files, python_programs, learnt_files, users, tbb_library])

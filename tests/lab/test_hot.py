@@ -4,6 +4,7 @@ boots nothing."""
 import sys
 import unittest
 from pathlib import Path
+from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
 
@@ -72,6 +73,24 @@ class Places(unittest.TestCase):
         memory = Memory(["map 1 1000-3000 0 /old", "map 2 2000-4000 0 /new"])
         self.assertEqual(memory.mapping(0x2800).path, "/new")
         self.assertIsNone(memory.mapping(0x1800))
+
+
+    def test_ranges_that_are_given_to_others(self):
+        """As if all were looked at for each; and 65,536 of them, which that would take half an hour for."""
+        random = Random(7)
+        expected, notes = [], []
+        for number in range(2000):
+            low = random.randrange(1, 3000)
+            high = low + random.randrange(0, 40)
+            notes.append(f"map 1 {low:x}-{high:x} 0 /{number}")
+            expected = [m for m in expected if m[1] <= low or high <= m[0]] + [(low, high, f"/{number}")]
+        memory = Memory(notes)
+        for address in range(3100):
+            found = next((path for low, high, path in expected if low <= address < high), None)
+            seen = memory.mapping(address)
+            self.assertEqual(seen and seen.path, found, hex(address))
+        order = random.sample(range(1, 65_537), 65_536)
+        self.assertEqual(len(Memory(f"map 1 {n:x}0-{n:x}8 0 /x" for n in order).mappings), 65_536)
 
 
 class Text(unittest.TestCase):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ class Memory:
 
     def __init__(self, notes: Iterable[str], programs: Iterable[tuple[str, Path]] = ()) -> None:
         self.mappings: list[Mapping] = []
+        self._lows: list[int] = []
         self.threads: list[Thread] = []
         # Ranges are given to others in the course of a run: the last word counts.
         for note in notes:
@@ -49,15 +50,21 @@ class Memory:
         for guest, file in programs:
             # All of it or nothing: many programs have the same address, and what was said is sure.
             fixed = fixed_mappings(guest, file)
-            if not any(m.low < new.high and new.low < m.high for m in self.mappings for new in fixed):
+            if all(first == last for first, last in map(self._touched, fixed)):
                 for new in fixed:
                     self._put(new)
-        self._lows = [mapping.low for mapping in self.mappings]
 
     def _put(self, new: Mapping) -> None:
-        self.mappings = [m for m in self.mappings if m.high <= new.low or new.high <= m.low]
-        self.mappings.append(new)
-        self.mappings.sort(key=lambda m: m.low)
+        """Takes the place of those that it touches; the others are in order and apart, so these are neighbours."""
+        first, last = self._touched(new)
+        self.mappings[first:last] = [new]
+        self._lows[first:last] = [new.low]
+
+    def _touched(self, new: Mapping) -> tuple[int, int]:
+        first = bisect_right(self._lows, new.low)
+        if first > 0 and self.mappings[first - 1].high > new.low:
+            first -= 1
+        return first, max(first, bisect_left(self._lows, new.high))
 
     def mapping(self, address: int) -> Mapping | None:
         index = bisect_right(self._lows, address) - 1

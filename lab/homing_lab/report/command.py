@@ -21,8 +21,10 @@ PAGE = Path("lab-report.html")
 
 
 def _write(path: Path, text: str) -> None:
+    from . import words
+
     try:
-        write_text(path, text)
+        write_text(path, words.plain(text))
     except OSError as error:
         raise LabError(f"can't write {path}: {error.strerror}") from error
 
@@ -94,7 +96,7 @@ def report(
       for i in 1 2 3; do homing lab run --results five/$i -- ./app; done;  homing lab report five
     """
     # Imported here, for the other commands are quicker without.
-    from . import figures, files, page, runs, sheet
+    from . import figures, files, page, runs, sheet, words
 
     if as_csv and as_json:
         raise UsageError("report: expected --csv or --json, not both")
@@ -106,7 +108,7 @@ def report(
         json.dump(files.document(compared), sys.stdout, indent=1)
         sys.stdout.write("\n")
     if as_csv:
-        sys.stdout.write(files.table(compared))
+        sys.stdout.write(words.plain(files.table(compared)))
     if output or open_page or not (picture or as_csv or as_json):
         file = output or PAGE
         _write(file, page.make(compared))

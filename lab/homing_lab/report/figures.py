@@ -7,10 +7,9 @@ from typing import Any
 
 from ..counts import SERVED
 from ..keys import Matrix
-from .runs import MATRICES, Group, Run
+from .runs import MATRICES, MORE, Group, Run
 
 REGIONS_MAX = 40  # on a page or picture; JSON and CSV have all
-MORE = ("instructions", "loads", "stores", "private", "upgrades", "write_backs", "unplaced")
 
 
 @dataclass(frozen=True)

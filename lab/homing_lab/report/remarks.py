@@ -39,6 +39,8 @@ def warnings(report: Report) -> list[str]:
         if failed:
             said = ", ".join(sorted(map(str, failed)))
             result.append(f"{group.label}: the program ended with status {said}.")
+        if left_out := sum(one.get("regionsLeftOut", 0) for one in counts):
+            result.append(f"{group.label}: {words.whole(left_out)} regions had no room, and are not counted.")
         # Regions lie in one another; `whole` has each access once.
         regions = [run.region("whole") or run.counts["regions"][0] for run in group.runs]
         unplaced = sum(region.get("unplaced", 0) for region in regions)

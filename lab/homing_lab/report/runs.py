@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import tomllib
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from ..keys import Table
 from ..machine import Machine
 
 COUNTS = "counts.json"
+MORE = ("instructions", "loads", "stores", "private", "upgrades", "write_backs", "unplaced")
 MATRICES = ("dram", "cache", "local_cache")
 
 
@@ -76,6 +78,12 @@ def _fault(region: Any, number: int) -> str | None:
     for key in ("virtual_ns", "private", *SERVED):
         if not _number(region.get(key)):
             return f"{at}.{key}: expected a number"
+    for key in (*MORE, "waits", "waits_given_up"):
+        if not _number(region.get(key, 0)):
+            return f"{at}.{key}: expected a number"
+    kernel = region.get("kernel", {})
+    if not isinstance(kernel, dict) or not all(_number(kernel.get(key, 0)) for key in SERVED):
+        return f"{at}.kernel: expected numbers: {', '.join(SERVED)}"
     matrices = region.get("matrix")
     for key in MATRICES:
         if not isinstance(matrices, dict) or not _matrix(matrices.get(key)):
@@ -93,33 +101,44 @@ def _check(path: Path, counts: dict[str, Any]) -> None:
         )
     if not isinstance(counts.get("machine"), str) or not isinstance(counts.get("regions"), list):
         raise LabError(f"{path}: machine, regions: expected a name and a list", code=2)
+    for key in ("notSeen", "assumed"):
+        if not isinstance(counts.get(key, []), list):
+            raise LabError(f"{path}: {key}: expected a list", code=2)
+    precision = counts.get("precision") or {"quantum_cycles": 0, "look_cycles": 0}
+    if not isinstance(precision, dict) or not all(
+        _number(precision.get(key)) for key in ("quantum_cycles", "look_cycles")
+    ):
+        raise LabError(f"{path}: precision: expected quantum_cycles and look_cycles", code=2)
+    if not _number(counts.get("regionsLeftOut", 0)):
+        raise LabError(f"{path}: regionsLeftOut: expected a number", code=2)
     for number, region in enumerate(counts["regions"]):
         fault = _fault(region, number)
         if fault:
             raise LabError(f"{path}: {fault}", code=2)
     if not counts["regions"]:
-        why = counts.get("calibration", {}).get("error") or "the run did not get that far"
+        calibration = counts.get("calibration")
+        error = calibration.get("error") if isinstance(calibration, dict) else None
+        why = error or "the run did not get that far"
         raise LabError(f"{path}: nothing was counted: {why}")
 
 
 def _machine(run_record: dict[str, Any], name: str, given: dict[str, Machine]) -> Machine | None:
-    """As it was when it ran; else as the file of that name is now; else unknown."""
+    """As it was when it ran; else as it is given, or as the file of that name is now; else unknown."""
     text = run_record.get("machine_file")
-    if name in given:
-        machine = given[name]
-    elif isinstance(text, str):
+    if isinstance(text, str):
         try:
             table = Table(f"{name}.toml", "", tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
             raise LabError(f"{record.NAME}: machine_file: not TOML: {error}", code=2) from error
         machine = machine_file.read(table, Path(f"{name}.toml"))
+    elif name in given:
+        machine = copy.deepcopy(given[name])  # each run has a scale of its own
     else:
         try:
             machine = machine_file.load(name)
         except UsageError:
             return None
-    scale = run_record.get("cache_scale")
-    machine.cache_scale = scale if _number(scale) and scale >= 1 else 1
+    machine.cache_scale = run_record.get("cache_scale", 1)
     if _number(run_record.get("memory_mib")):
         for node in machine.memory_nodes:
             node.memory_mib = run_record["memory_mib"]
@@ -131,6 +150,9 @@ def _read(file: Path, machines: dict[str, Machine]) -> Run:
     _check(file, counts)
     beside = file.with_name(record.NAME)
     run_record = _read_json(beside) if beside.is_file() else {}
+    scale = run_record.get("cache_scale", 1)
+    if not _number(scale) or not scale >= 1:
+        raise LabError(f"{beside}: cache_scale: expected a number from 1, found {scale!r}", code=2)
     if run_record.get("machine", counts["machine"]) != counts["machine"]:
         raise LabError(
             f"{beside} is of {run_record['machine']}, {file.name} of {counts['machine']}",
@@ -191,5 +213,12 @@ def collect(words: list[str], labelled: list[str], machine_names: list[str]) -> 
             raise UsageError(
                 f"the runs of '{group.label}' are of different machines: {said}",
                 "give them different labels",
+            )
+        sizes = {len(r["matrix"][k]) for run in group.runs for r in run.counts["regions"] for k in MATRICES}
+        if len(sizes) > 1:
+            said = " and ".join(map(str, sorted(sizes)))
+            raise UsageError(
+                f"the runs of '{group.label}' have matrices of {said} nodes",
+                "runs of different machines need different labels",
             )
     return list(groups.values())

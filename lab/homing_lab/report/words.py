@@ -56,3 +56,8 @@ def ends(figure: Figure, say: Callable[[float], str]) -> str:
     """How far the runs of a label are apart; nothing if there is but one, or none can see it."""
     least, most = say(figure.least), say(figure.most)
     return f"{least} to {most}" if least != most else ""
+
+
+def plain(text: str) -> str:
+    """Bytes of a name that are no UTF-8 become question marks."""
+    return text.encode("utf-8", "replace").decode()
