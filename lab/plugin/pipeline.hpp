@@ -31,8 +31,10 @@ class pipeline {
       now = enter(now);
       if (op.kind != op_kind::plain) [[unlikely]]
         now = special(op, now);
-      const ticks done = std::max(now, ready(op.sources)) + latency_[static_cast<unsigned>(op.latency)];
-      result(op, std::max(done, ready(op.address)));
+      // The address of what touches no memory is an operand like others: LEA adds it up.
+      const ticks done =
+          std::max({now, ready(op.sources), ready(op.address)}) + latency_[static_cast<unsigned>(op.latency)];
+      result(op, done);
       leave(done);
     }
     return now;

@@ -165,13 +165,15 @@ ticks session::access(unsigned i, const code_place& at, std::uint64_t virtual_li
   pipeline& board = cpu.board;
   if (!again) cpu.advance_to(board.enter(cpu.now()));
   cpu.begun = std::max<std::size_t>(cpu.begun, at.index + 1);
-  const auto hit_takes = [&] { return cpu.nearest.use(line) ? board.near_hit() : memory.private_latency(); };
+  const bool near = cpu.nearest.use(line);
   if (kind == access_kind::load) {
     const ticks from = board.address_ready(at, cpu.now());
     const auto o = memory.serve(cpu, virtual_line, line, kind, by, from, f);
     if (o.ahead) cpu.advance_to(o.issued);
     ticks data = o.done;
-    if (o.hit || o.ahead) data = cpu.coming.there(line, o.issued + hit_takes());
+    if (o.hit || o.ahead) {
+      data = cpu.coming.there(line, o.issued + (o.hit && near ? board.near_hit() : memory.private_latency()));
+    }
     if (o.waits) cpu.advance_to(data);
     board.loaded(at, data, again);
     return o.done - from;

@@ -2,8 +2,10 @@
 // that are ahead of and behind each other, in virtual time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "capacity.hpp"
@@ -27,6 +29,17 @@ TEST(LabCapacity, TwiceTheDemandTakesTwiceTheTime) {
   for (ticks i = 0; i != requests; ++i) last = c.reserve(i * cost / 2);
   EXPECT_NEAR(static_cast<double>(last), static_cast<double>(requests * cost),
               0.01 * static_cast<double>(requests * cost));
+}
+
+// A line of a slow link takes many slices, whose beginning is not where it starts.
+TEST(LabCapacity, ALineMayTakeManySlices) {
+  for (const ticks line : {2 * capacity::slice_ticks, 9 * capacity::slice_ticks + 1000, ticks{1} << 24U}) {
+    capacity c(line);
+    ticks last = 0;
+    for (ticks i = 0; i != 100; ++i) last = c.reserve(i);
+    EXPECT_GE(last + capacity::slice_ticks, 99 * line) << line;
+    EXPECT_LE(last, 99 * line) << line;
+  }
 }
 
 TEST(LabCapacity, WhoComesLateFindsTheRoomThatWasLeft) {
@@ -60,40 +73,105 @@ TEST(LabStreamDetector, SixteenAtATimeDownwardsToo) {
   }
 }
 
-/// What stream_detector says, by looking at each stream for each miss.
+/// The share of misses fetched ahead where `rows` rows of `lines` lines are read side by side, then the next ones.
+double ahead(std::uint64_t rows, std::uint64_t lines, std::uint64_t gap) {
+  stream_detector d;
+  double misses = 0, going_on = 0;
+  for (std::uint64_t row = 0; row < 1000; row += rows) {
+    for (std::uint64_t column = 0; column != lines; ++column) {
+      for (std::uint64_t r = row; r != row + rows; ++r) {
+        going_on += d.miss(1000000 + r * (lines + gap) + column) ? 1 : 0;
+        ++misses;
+      }
+    }
+  }
+  return going_on / misses;
+}
+
+// What a stencil does. Of a row that is new, two lines are not fetched ahead.
+TEST(LabStreams, RowsSideBySideAreEachFollowed) {
+  for (const std::uint64_t lines : {8U, 16U, 32U, 64U}) {
+    for (const std::uint64_t rows : {2U, 3U, 4U, 9U}) {
+      for (const std::uint64_t gap : {0U, 3U, 77U}) {
+        EXPECT_GE(ahead(rows, lines, gap), 1 - 2.0 / static_cast<double>(lines) - 0.01)
+            << rows << " rows of " << lines << " lines, " << gap << " lines between them";
+      }
+    }
+  }
+}
+
+TEST(LabStreams, WhatPassesByDoesNotTurnAStream) {
+  stream_detector d;
+  for (std::uint64_t line = 1000; line != 1010; ++line) d.miss(line);
+  EXPECT_FALSE(d.miss(1025));  // a single nearby
+  EXPECT_FALSE(d.miss(1030));
+  EXPECT_TRUE(d.miss(1010));
+  EXPECT_TRUE(d.miss(1010)) << "the same again";
+  EXPECT_TRUE(d.miss(1035)) << "a second stream, which has 1011 to 1035 between the two";
+  EXPECT_TRUE(d.miss(1011));
+  EXPECT_TRUE(d.miss(1040));
+}
+
+TEST(LabStreams, TheShortestDistanceWinsAndTheOrderCounts) {
+  stream_detector d;
+  for (const std::uint64_t line : {80U, 90U, 96U, 98U}) EXPECT_FALSE(d.miss(line));
+  EXPECT_TRUE(d.miss(100));  // by 2 and by 10
+  EXPECT_TRUE(d.miss(102));
+  for (const std::uint64_t line : {5001U, 5000U}) EXPECT_FALSE(d.miss(line));
+  EXPECT_FALSE(d.miss(5002)) << "from 5001 it is 1, but from 5000 to 5001 it was not";
+}
+
+TEST(LabStreams, RandomMissesAreNone) {
+  for (const auto& [lines, at_most] : {std::pair{1U << 20U, 0.0005}, {1U << 16U, 0.002}, {1U << 14U, 0.02}}) {
+    stream_detector d;
+    std::mt19937_64 random(1);
+    double going_on = 0;
+    for (int i = 0; i != 100000; ++i) going_on += d.miss(random() % lines) ? 1 : 0;
+    EXPECT_LE(going_on / 100000, at_most) << lines << " lines, seed 1";
+  }
+}
+
+/// What stream_detector says, by looking at each stream and each single for each miss.
 class plain_detector {
  public:
   bool miss(std::uint64_t line) {
     ++now_;
-    std::size_t oldest = 0;
-    const auto age = [&](const stream& s) {
-      return now_ - s.used + (s.step == 0 ? stream_detector::followed_misses_max : 0);
-    };
-    for (std::size_t i = 0; i != table_.size(); ++i) {
-      stream& s = table_[i];
+    stream *next = nullptr, *again = nullptr, *oldest = streams_.data();
+    for (stream& s : streams_) {
       const auto distance = static_cast<std::int64_t>(line - s.last);
-      if (distance == 0) {
-        s.used = now_;
-        return s.step != 0;
-      }
-      if (std::abs(distance) <= stream_detector::distance_max) {
-        const bool goes_on = distance == s.step;
-        s = {line, distance, now_};
-        return goes_on;
-      }
-      if (age(s) > age(table_[oldest])) oldest = i;
+      if (s.step != 0 && distance == s.step && (next == nullptr || std::abs(s.step) < std::abs(next->step))) next = &s;
+      if (s.step != 0 && distance == 0) again = &s;
+      if (s.used < oldest->used) oldest = &s;
     }
-    table_[oldest] = {line, 0, now_};
-    return false;
+    if (stream* const found = next != nullptr ? next : again) {
+      *found = {line, found->step, now_};
+      return true;
+    }
+    const std::int64_t step = begun_at(line);
+    if (step != 0) *oldest = {line, step, now_};
+    if (std::find(singles_.begin(), singles_.end(), line) == singles_.end()) singles_.push_back(line);
+    if (singles_.size() > stream_detector::singles) singles_.erase(singles_.begin());
+    return step != 0;
   }
 
  private:
   struct stream {
-    std::uint64_t last = ~std::uint64_t{0} >> 1;
+    std::uint64_t last = 0;
     std::int64_t step = 0;
     std::uint64_t used = 0;
   };
-  std::vector<stream> table_{stream_detector::streams};
+  [[nodiscard]] std::int64_t begun_at(std::uint64_t line) const {
+    for (std::int64_t d = 1; d <= stream_detector::distance_max; ++d) {
+      for (const std::int64_t step : {d, -d}) {
+        const auto one = std::find(singles_.begin(), singles_.end(), line - static_cast<std::uint64_t>(step));
+        if (one == singles_.end()) continue;
+        if (std::find(singles_.begin(), one, line - 2 * static_cast<std::uint64_t>(step)) != one) return step;
+      }
+    }
+    return 0;
+  }
+  std::vector<stream> streams_{stream_detector::streams};
+  std::vector<std::uint64_t> singles_;
   std::uint64_t now_ = 0;
 };
 
