@@ -27,7 +27,11 @@ class capacity {
   /// are a little behind have to ask.
   static constexpr std::uint64_t load_slices = 8, lag_slices = 2;
 
-  /// How long one line occupies it.
+  /// How long one line may occupy it, so that a slice is one word: a million cycles.
+  static constexpr unsigned used_bits = 28;
+  static constexpr ticks line_max = (ticks{1} << used_bits) - 1 - slice_ticks;
+
+  /// How long one line occupies it: line_max at most.
   explicit capacity(ticks a_line) : line_(a_line) {}
 
   [[nodiscard]] ticks a_line() const noexcept { return line_; }
@@ -54,7 +58,12 @@ class capacity {
         const std::uint64_t tag = word >> used_bits;
         if (tag > slice) return now;  // long past
         const ticks used = tag == slice ? word & used_mask : left_over(slice);
-        if (used >= slice_ticks) break;
+        if (used >= slice_ticks) {
+          // A slice that one long transfer fills says so, for the next to see what is left over.
+          if (tag != slice && !at.compare_exchange_weak(word, (slice << used_bits) | used, std::memory_order_relaxed))
+            continue;
+          break;
+        }
         if (at.compare_exchange_weak(word, (slice << used_bits) | (used + line_), std::memory_order_relaxed)) {
           return std::max(now, slice * slice_ticks);
         }
@@ -63,7 +72,6 @@ class capacity {
   }
 
  private:
-  static constexpr unsigned used_bits = 28;
   static constexpr std::uint64_t used_mask = (std::uint64_t{1} << used_bits) - 1;
 
   /// What the slice before took beyond its end.

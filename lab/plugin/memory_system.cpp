@@ -17,6 +17,13 @@ void for_bits(std::uint64_t mask, Each each) {
 
 constexpr std::uint64_t bit(unsigned i) { return std::uint64_t{1} << i; }
 
+/// How long a line occupies what carries `gbs`.
+ticks line_takes(const time_scale& scale, double gbs) {
+  if (line_bytes / gbs <= scale.to_ns(capacity::line_max)) return scale.occupancy(line_bytes, gbs);
+  throw machine_error("a bandwidth of " + std::to_string(gbs) + " GB/s: expected at least " +
+                      std::to_string(line_bytes / scale.to_ns(capacity::line_max)));
+}
+
 }  // namespace
 
 memory_system::memory_system(const machine& m, const memory_map& map)
@@ -41,9 +48,9 @@ memory_system::memory_system(const machine& m, const memory_map& map)
     written_latency_.push_back(scale_.from_ns(s.written_ns));
   }
   for (const memory_shape& memory : m.memory) {
-    controllers_[memory.node] = std::make_unique<capacity>(scale_.occupancy(line_bytes, memory.bandwidth_gbs));
+    controllers_[memory.node] = std::make_unique<capacity>(line_takes(scale_, memory.bandwidth_gbs));
   }
-  for (const double gbs : m.link_gbs) links_.emplace_back(scale_.occupancy(line_bytes, gbs));
+  for (const double gbs : m.link_gbs) links_.emplace_back(line_takes(scale_, gbs));
   dram_latency_.resize(m.nodes());
   cache_latency_.resize(m.nodes());
   pairs_.resize(m.nodes() * m.nodes());
@@ -52,7 +59,7 @@ memory_system::memory_system(const machine& m, const memory_map& map)
       dram_latency_[a].push_back(scale_.from_ns(m.dram_ns[a][b]));
       cache_latency_[a].push_back(scale_.from_ns(m.cache_ns[a][b]));
       if (const double gbs = m.pair_gbs[a][b]; gbs > 0) {
-        pairs_[a * m.nodes() + b] = std::make_unique<capacity>(scale_.occupancy(line_bytes, gbs));
+        pairs_[a * m.nodes() + b] = std::make_unique<capacity>(line_takes(scale_, gbs));
       }
     }
   }
@@ -150,11 +157,13 @@ memory_system::outcome memory_system::miss(cpu_state& cpu, std::uint64_t virtual
 /// [LM12] A store that goes past the caches: the whole line to its home, and out of every cache.
 memory_system::outcome memory_system::around(cpu_state& cpu, std::uint64_t line, who by, ticks at) {
   const unsigned home = home_of(line);
-  if (home == memory_map::unknown || !cpu.open.open(line)) return {at, at, true, true, false};
+  if (home == memory_map::unknown) return {at, at, true, true, false};
+  const bool is_open = !cpu.open.open(line);
   const ticks issued = cpu.window.room(at);
   {
     line_entry& e = directory_.at(line);
     const std::lock_guard guard(e.lock);
+    if (is_open && e.cores == 0 && e.shared == 0) return {at, at, true, true, false};
     take_from_others(cpu, e, line);
     private_[cpu.core].invalidate(line);
     shared_[cpu.shared].invalidate(line);
@@ -363,8 +372,10 @@ void memory_system::shared_lets_go(cpu_state& cpu, unsigned cache, const private
   {
     line_entry& e = directory_.at(out.line);
     const std::lock_guard guard(e.lock);
+    const bool newer = out.dirty && e.dirty == cache + 1;
+    if (shared_[cache].has(out.line, newer)) return;  // another core has put it there again
     e.shared &= ~static_cast<std::uint32_t>(bit(cache));
-    if (!out.dirty || e.dirty != cache + 1) return;
+    if (!newer) return;
     e.dirty = 0;
   }
   const unsigned home = home_of(out.line);
@@ -372,6 +383,18 @@ void memory_system::shared_lets_go(cpu_state& cpu, unsigned cache, const private
   if (!cpu.timed) return;
   controllers_[home]->reserve(cpu.now());
   cross(cpu, home, node_of_shared_[cache], cpu.now(), by);
+}
+
+bool memory_system::knows_holders(std::uint64_t line) {
+  line_entry& e = directory_.at(line);
+  const std::lock_guard guard(e.lock);
+  for (unsigned cache = 0; cache != node_of_shared_.size(); ++cache) {
+    if (shared_[cache].has(line, false) != ((e.shared & bit(cache)) != 0)) return false;
+  }
+  for (unsigned core = 0; core != shared_of_core_.size(); ++core) {
+    if (private_[core].find(line) && (e.cores & bit(core)) == 0) return false;
+  }
+  return true;
 }
 
 }  // namespace homing::lab::model

@@ -1,7 +1,7 @@
 /// The caches, the memory controllers and the links of a machine: who serves an access, and when it is done.
 ///
 /// Threads: access() by each CPU's own thread, all at once.
-/// Errors:  none after construction.
+/// Errors:  construction throws machine_error, of what does not fit; none later.
 /// Source:  docs/protocols/lab_model.md, which has the rules as [LM1] to [LM13].
 #pragma once
 
@@ -57,6 +57,9 @@ class memory_system {
   [[nodiscard]] ticks private_latency() const { return private_latency_; }
   /// Who keeps the clocks together; without one, lines that are fought over are served as they come.
   void paced_by(pacer& clocks) { clocks_ = &clocks; }
+
+  /// Whether the directory has the caches right that hold a line: for tests, while nobody accesses anything.
+  [[nodiscard]] bool knows_holders(std::uint64_t line);
 
   [[nodiscard]] const count_layout& layout() const { return layout_; }
   [[nodiscard]] const time_scale& scale() const { return scale_; }

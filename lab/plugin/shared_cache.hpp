@@ -39,6 +39,15 @@ class shared_cache {
     std::rotate(words_of(set), way, way + 1);
     return true;
   }
+  /// True if the line is here, of whatever age; `dirty`: it is so from now on.
+  [[nodiscard]] bool has(std::uint64_t line, bool dirty) noexcept {
+    const std::uint64_t set = set_of_(line);
+    const std::lock_guard guard(locks_[set]);
+    std::uint64_t* const way = find(set, line);
+    if (way == nullptr) return false;
+    *way |= dirty ? 1 : 0;
+    return true;
+  }
   /// Puts a line in or, if it is here, makes it the youngest. Once dirty, it stays so until it leaves.
   private_cache::victim insert(std::uint64_t line, bool dirty) noexcept {
     const std::uint64_t set = set_of_(line);

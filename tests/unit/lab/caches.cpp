@@ -79,4 +79,15 @@ TEST(LabSharedCache, FreeSlotsAreUsedFirst) {
   EXPECT_TRUE(cache.touch(0));
 }
 
+TEST(LabSharedCache, ALineThatIsHereMayBecomeDirtyAndGrowsNoYounger) {
+  shared_cache cache(four_ways);
+  for (std::uint64_t i = 0; i != 4; ++i) cache.insert(i * sets, false);
+  EXPECT_TRUE(cache.has(0, true));
+  EXPECT_TRUE(cache.has(0, false));
+  EXPECT_FALSE(cache.has(4 * sets, true));
+  const auto out = cache.insert(4 * sets, false);
+  EXPECT_EQ(out.line, 0U);
+  EXPECT_TRUE(out.dirty);
+}
+
 }  // namespace

@@ -31,6 +31,17 @@ TEST(LabCapacity, TwiceTheDemandTakesTwiceTheTime) {
               0.01 * static_cast<double>(requests * cost));
 }
 
+// A line of a slow link takes many slices, whose beginning is not where it starts.
+TEST(LabCapacity, ALineMayTakeManySlices) {
+  for (const ticks line : {2 * capacity::slice_ticks, 9 * capacity::slice_ticks + 1000, ticks{1} << 24U}) {
+    capacity c(line);
+    ticks last = 0;
+    for (ticks i = 0; i != 100; ++i) last = c.reserve(i);
+    EXPECT_GE(last + capacity::slice_ticks, 99 * line) << line;
+    EXPECT_LE(last, 99 * line) << line;
+  }
+}
+
 TEST(LabCapacity, WhoComesLateFindsTheRoomThatWasLeft) {
   capacity c(cost);
   for (ticks i = 0; i != 1000; ++i) EXPECT_EQ(c.reserve(i * 2 * cost), i * 2 * cost);  // far ahead, half the room

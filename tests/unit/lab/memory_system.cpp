@@ -2,6 +2,7 @@
 // nanosecond; accesses by hand, counts and clocks compared with what the rules of docs/design/0006-the-lab.md give.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <deque>
 #include <thread>
 
@@ -159,6 +160,53 @@ TEST_F(LabMemorySystem, AnInterruptTakesNoTime) {
 TEST_F(LabMemorySystem, WhatIsNoNodesMemoryIsCountedApart) {
   access(0, line(0, lines_a_node + 5));
   EXPECT_EQ(count(0, figure::unplaced), 1U);
+}
+
+TEST_F(LabMemorySystem, AStorePastTheCachesTakesALineOutEachTime) {
+  access(0, line(0, 1), access_kind::store_around);
+  access(0, line(0, 1), access_kind::store_around);
+  EXPECT_EQ(count(0, source::local_dram), 1U) << "it is open";
+  access(0, line(0, 1));
+  access(2, line(0, 1));
+  access(0, line(0, 1), access_kind::store_around);
+  EXPECT_EQ(count(0, source::local_dram), 3U) << "twice sent, once loaded";
+  access(2, line(0, 1));
+  EXPECT_EQ(count(2, source::remote_dram) + count(2, source::remote_cache), 2U) << "it has no copy any more";
+  EXPECT_EQ(count(2, source::private_cache) + count(2, source::local_cache), 0U);
+}
+
+TEST_F(LabMemorySystem, ABandwidthTooLowForTheClockIsRefused) {
+  machine slow = lab_test::machine();
+  slow.link_gbs[0] = 1e-5;
+  EXPECT_THROW(memory_system(slow, map), machine_error);
+}
+
+// Who lets a line go may be overtaken by who fetches it again. Method: two neighbours use six lines of one set, which
+// has four in the last level; then the directory is compared with the caches, again and again.
+TEST_F(LabMemorySystem, TheDirectoryKnowsWhoHasALine) {
+  constexpr std::uint64_t lines = 6, sets = 16;
+  std::barrier all(2);
+  int wrong = 0;
+  std::vector<std::thread> threads;
+  for (unsigned cpu = 0; cpu != 2; ++cpu) {
+    threads.emplace_back([&, cpu] {
+      std::uint64_t x = cpu + 1;
+      for (int round = 0; round != 10000; ++round) {
+        for (int i = 0; i != 50; ++i) {
+          x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+          const std::uint64_t at = line(0, x % lines * sets);
+          system.access(cpus[cpu], at, at, x >> 60 < 5 ? access_kind::store : access_kind::load, who::program);
+        }
+        all.arrive_and_wait();
+        if (cpu == 0) {
+          for (std::uint64_t i = 0; i != lines; ++i) wrong += system.knows_holders(line(0, i * sets)) ? 0 : 1;
+        }
+        all.arrive_and_wait();
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 // Every access is counted once, whatever the CPUs do to each other. For race detectors, too.
