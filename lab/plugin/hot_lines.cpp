@@ -70,10 +70,13 @@ void hot_lines::make_room(cpu_part& part) const {
   std::vector<std::uint64_t> moves;
   moves.reserve(part.uses.size());
   for (const auto& [name, use] : part.uses) moves.push_back(use.moves);
-  const auto middle = moves.begin() + static_cast<std::ptrdiff_t>(moves.size() / 2);
-  std::nth_element(moves.begin(), middle, moves.end());
+  const std::size_t half = (moves.size() + 1) / 2;
+  const auto last = moves.begin() + static_cast<std::ptrdiff_t>(half - 1);
+  std::nth_element(moves.begin(), last, moves.end());
+  // Of those that moved as often as the last one to go, only so many.
+  auto as_many = 1 + std::count(moves.begin(), last, *last);
   std::erase_if(part.uses, [&](const auto& entry) {
-    if (entry.second.moves > *middle) return false;
+    if (entry.second.moves > *last || (entry.second.moves == *last && as_many-- <= 0)) return false;
     part.forgotten_moves += entry.second.moves;
     return true;
   });

@@ -58,7 +58,8 @@ std::string hot_watch::document(const machine& m, const time_scale& scale) const
   }
   const std::lock_guard guard(lock_);
   o["notes"] = notes_;
-  return o.dump() + "\n";
+  // A note may have bytes that are no UTF-8, as paths may.
+  return o.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace homing::lab::model

@@ -107,7 +107,8 @@ json region_document(const machine& m, const memory_system& model, const region_
 }  // namespace
 
 std::string counts_document(const machine& m, const precision& p, const calibration& c, const memory_map& map,
-                            const memory_system* model, const std::vector<region_total>& regions) {
+                            const memory_system* model, const std::vector<region_total>& regions,
+                            std::uint64_t regions_left_out) {
   json o;
   o["schema"] = 1;
   o["machine"] = m.name;
@@ -126,6 +127,7 @@ std::string counts_document(const machine& m, const precision& p, const calibrat
   o["notSeen"] = not_seen;
   for (const char* const more : guest_instructions().not_seen) o["notSeen"].push_back(more);
   o["assumed"] = m.assumed;
+  o["regionsLeftOut"] = regions_left_out;
   o["regions"] = json::array();
   if (model != nullptr) {
     for (const region_total& r : regions) o["regions"].push_back(region_document(m, *model, r));

@@ -22,10 +22,10 @@ struct calibration {
   std::uint64_t pages_learnt = 0, pages_checked = 0;
 };
 
-/// The document, as text. Without a model there are no regions.
+/// The document, as text. Without a model there are no regions. `regions_left_out`: begun without room.
 [[nodiscard]] std::string counts_document(const machine& m, const precision& p, const calibration& c,
                                           const memory_map& map, const memory_system* model,
-                                          const std::vector<region_total>& regions);
+                                          const std::vector<region_total>& regions, std::uint64_t regions_left_out);
 
 /// Writes a whole file or leaves the old one.
 [[nodiscard]] std::string write_counts(const std::filesystem::path& file, const std::string& document);

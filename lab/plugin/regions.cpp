@@ -37,20 +37,34 @@ void regions::add(region_total& total, const moment& from, const moment& to) {
   }
 }
 
-bool regions::open(const std::string& label) {
+void regions::open_whole() {
   const std::lock_guard guard(lock_);
-  if (regions_.size() == labels_max && !regions_.contains(label)) return false;
+  whole_.total.label = whole;
+  open(whole_);
+}
+
+bool regions::open(const std::string& label) {
+  if (label == whole) return true;
+  const std::lock_guard guard(lock_);
+  if (regions_.size() == labels_max && !regions_.contains(label)) {
+    ++left_out_;
+    return false;
+  }
   const auto [at, is_new] = regions_.try_emplace(label);
   region& r = at->second;
   if (is_new) {
     r.order = regions_.size();
     r.total.label = label;
   }
-  if (r.depth++ != 0) return true;
+  open(r);
+  return true;
+}
+
+void regions::open(region& r) {
+  if (r.depth++ != 0) return;
   ++r.total.entries;
   r.opened = now();
   clocks_.raise_floor(r.opened.front);
-  return true;
 }
 
 bool regions::close(const std::string& label) {
@@ -65,6 +79,7 @@ bool regions::close(const std::string& label) {
 std::vector<region_total> regions::totals() const {
   const std::lock_guard guard(lock_);
   std::vector<const region*> order;
+  if (whole_.depth != 0) order.push_back(&whole_);  // order 0
   for (const auto& [label, r] : regions_) order.push_back(&r);
   std::sort(order.begin(), order.end(), [](const region* a, const region* b) { return a->order < b->order; });
   std::vector<region_total> result;
@@ -78,10 +93,24 @@ std::vector<region_total> regions::totals() const {
 void letters::add(std::uint64_t sender, char letter) {
   const std::lock_guard guard(lock_);
   std::string& label = labels_[sender];
-  if (label.size() < note_max) label += letter >= ' ' && letter <= '~' ? letter : '?';
+  if (label.size() < note_max) label += letter;
 }
 
-std::string letters::take(std::uint64_t sender, std::size_t length) {
+std::string letters::take(std::uint64_t sender) {
+  std::string label = take_bytes(sender, length_max);
+  std::replace_if(
+      label.begin(), label.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
+  return label;
+}
+
+std::string letters::take_note(std::uint64_t sender) {
+  std::string note = take_bytes(sender, note_max);
+  const auto is_control = [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 0x7f; };
+  std::replace_if(note.begin(), note.end(), is_control, '?');
+  return note;
+}
+
+std::string letters::take_bytes(std::uint64_t sender, std::size_t length) {
   const std::lock_guard guard(lock_);
   std::string label = std::move(labels_[sender]);
   labels_.erase(sender);

@@ -225,7 +225,7 @@ void session::mark(unsigned cpu, unsigned operation, std::uint64_t address, std:
     case HOMING_LAB_CALIBRATED:
       return calibrated();
     case HOMING_LAB_NOTE: {
-      std::string note = letters_.take(sender, letters::note_max);
+      std::string note = letters_.take_note(sender);
       if (watch_ != nullptr) watch_->add_note(std::move(note));
       return;
     }
@@ -269,7 +269,7 @@ void session::calibrated() {
     calibration_.done = true;
     page_fault_.store(entries_.most_frequent(), std::memory_order_relaxed);
   }
-  regions_.open("whole");
+  regions_.open_whole();
   running_.store(model_.get(), std::memory_order_release);
   if (clock_ != nullptr) clock_->start(static_cast<std::uint64_t>(std::time(nullptr)));
 }
@@ -288,21 +288,22 @@ void session::write_if_due() {
   const std::int64_t now = std::time(nullptr);
   std::int64_t before = written_at_.load(std::memory_order_relaxed);
   // Relaxed: who wins writes; nothing else hangs on it.
-  if (now != before && written_at_.compare_exchange_strong(before, now, std::memory_order_relaxed)) write();
+  if (now != before && written_at_.compare_exchange_strong(before, now, std::memory_order_relaxed)) (void)write();
 }
 
 void session::finish() const {
-  write();
+  const auto tell = [](const char* what, const std::string& problem) {
+    if (!problem.empty()) std::fprintf(stderr, "homing lab: the %s of this run are lost: %s\n", what, problem.c_str());
+  };
+  tell("counts", write());
   if (watch_ == nullptr || model() == nullptr) return;
-  const std::string problem = write_counts(watch_->file(), watch_->document(machine_, model()->scale()));
-  if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
+  tell("hot lines", write_counts(watch_->file(), watch_->document(machine_, model()->scale())));
 }
 
-void session::write() const {
+std::string session::write() const {
   const std::lock_guard guard(lock_);
-  const std::string problem =
-      write_counts(out_, counts_document(machine_, precision_, calibration_, map_, model(), regions_.totals()));
-  if (!problem.empty()) std::fprintf(stderr, "homing lab: %s\n", problem.c_str());
+  return write_counts(
+      out_, counts_document(machine_, precision_, calibration_, map_, model(), regions_.totals(), regions_.left_out()));
 }
 
 }  // namespace homing::lab::model

@@ -108,9 +108,9 @@ class session {
 
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string error() const;
-  /// Writes counts.json; complains on stderr if that is not possible.
-  void write() const;
-  /// The same at the end, with what was watched.
+  /// Writes counts.json. Returns what went wrong as a line; empty if all is well.
+  std::string write() const;  // NOLINT(modernize-use-nodiscard): the next one, or finish(), meets it again
+  /// The same at the end, with what was watched; what is lost is told on stderr.
   void finish() const;
 
  private:

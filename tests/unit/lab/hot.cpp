@@ -106,6 +106,16 @@ TEST(HotLines, OfTooManyThoseThatMovedMostStay) {
   EXPECT_EQ(sums.moves + sums.forgotten_moves, 1005U);
 }
 
+TEST(HotLines, OfThoseThatMovedEquallyOftenOnlyHalfGo) {
+  hot_lines lines(1, 8);
+  for (std::uint64_t line = 1; line != 10; ++line) {
+    lines.note(0, access_of(line * 64, access_kind::store, movement::between_caches));
+  }
+  const line_sums sums = lines.sums(10);
+  EXPECT_EQ(sums.lines, 5U);
+  EXPECT_EQ(sums.forgotten_moves, 4U);
+}
+
 TEST(HotLines, TheKernelsOwnAreOnlyCounted) {
   hot_lines lines(1);
   lines.note(0, access_of(0xffff888000001000, access_kind::store, movement::between_nodes));
