@@ -370,6 +370,8 @@ TEST(placement, wrong_arguments_are_the_programmers) {
   EXPECT_DEATH(static_cast<void>(enforce(block(5, everywhere()), m.span())), "another size than the range");
   EXPECT_DEATH(static_cast<void>(verify(block(m.size(), domain_set{domain_index{99}}), m.span())),
                "names a domain that the current machine does not have");
+  EXPECT_DEATH(static_cast<void>(verify(block(m.size(), domain_set{domain_index{0xFFFFFFFF}}), m.span())),
+               "names a domain that the current machine does not have");
   const std::vector<double> empty;
   EXPECT_EQ(where(empty).pages, 0U);
   EXPECT_EQ(enforce(block(0), std::span<double>()).report().asked, 0U);
