@@ -147,7 +147,8 @@ struct placement_report {
 
 /// The base page of this system, in bytes.
 [[nodiscard]] HOMING_API std::size_t page_bytes() noexcept;
-/// The smallest count of elements that fills whole pages: a grain for block(), so that no page is mixed.
+/// The smallest count of elements that fills whole pages: a grain for block(), so that no page is mixed. But only if
+/// the data begin with a page: those of a distributed_array and of mmap do, those of a std::vector don't.
 template <class T>
 [[nodiscard]] std::size_t elements_per_page() noexcept;
 /// Runs of pages that one call sets policies for; each can become a mapping of its own, of which Linux grants a process
