@@ -29,6 +29,7 @@ namespace homing {
 template <std::size_t Dims, distribution_over<Dims> Dist>
 class shifted {
  public:
+  static constexpr bool has_homes = !distribution_without_homes<Dist>;
   constexpr shifted(Dist of, const point<Dims>& origin, const point<Dims>& extents)
       : of_(std::move(of)), origin_(origin), extents_(extents) {}
 

@@ -54,7 +54,8 @@ concept enumerable_distribution = requires(const Dist& d, std::size_t position) 
 
 /// A product of axes: the parts of all axes make a grid, whose cells, row-major, are the members of a domain_set.
 ///
-/// Threads: like an int. Cheap to copy, constexpr but for weights and named sets.
+/// Threads: like an int. Cheap to copy, constexpr but for weights and named sets. (With g++ 12 a temporary of two or
+/// more dimensions is no constant: name it.)
 /// Errors: an index space of more than SIZE_MAX points, and a grid that has not as many cells as the set has members,
 /// are programmer's errors.
 template <std::size_t Dims = 1>
@@ -151,6 +152,7 @@ template <std::size_t Dims>
 template <std::size_t Dims, distribution_over<Dims> Dist>
 class row_major {
  public:
+  static constexpr bool has_homes = !distribution_without_homes<Dist>;
   constexpr row_major(Dist of, const point<Dims>& extents);
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr std::optional<domain_index> home(const box<1>& positions) const;

@@ -31,6 +31,11 @@
 #define HOMING_LAB_CLOCK_HEADER_BYTES 64L
 #define HOMING_LAB_CLOCK_MAGIC 0x314b434f4c43484cUL /* "LHCLOCK1" */
 
+#ifdef __cplusplus /* which may warn of C's casts */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #if defined(__x86_64__)
 /* movzbl DISPLACEMENT(%rax), %eax, whose displacement is 0x1a4f4800 + operation, so that it loads the byte at `address`. */
 #define HOMING_LAB_MARK(operation, address)                                                      \
@@ -69,6 +74,10 @@
 /* Two functions, so that a label costs one frame and no thread-local memory. */
 static inline void homing_lab_begin(const char* label) { HOMING_LAB_SAY_(HOMING_LAB_OPEN, label); }
 static inline void homing_lab_end(const char* label) { HOMING_LAB_SAY_(HOMING_LAB_CLOSE, label); }
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #define HOMING_LAB_BEGIN(label) homing_lab_begin(label)
 #define HOMING_LAB_END(label) homing_lab_end(label)

@@ -45,8 +45,8 @@ using detail::lease_source;
 ///            free, up to an equal share. None is taken from a lease that lives; renew() gives its surplus back.
 ///            Together they never have more workers than global_control allows; a limit that falls later applies when
 ///            they renew. With all workers leased, enqueued tasks still get one.
-/// Ownership: ends with the object, on any thread. In the child of a fork, a lease of before the fork is nothing: one
-///            thread. It survives tbb::finalize(), which it does not hold up.
+/// Ownership: ends with the object, on any thread. In the child of a fork, a managed lease of before the fork is
+///            nothing: one thread. It survives tbb::finalize(), which it does not hold up.
 /// Threads:   made, ended, and used for different leases by any; of one lease, const calls by any at once.
 /// Errors:    std::bad_alloc from the constructors and renew(). Asking for no thread, or for a domain that there is
 ///            not, is a programmer's error.
@@ -180,7 +180,8 @@ class [[nodiscard]] lease {
     std::vector<std::uint32_t> cpus(domains_);
     std::vector<std::uint32_t> left(domains_, 0);
     auto granted = std::make_unique<std::uint32_t[]>(domains_);
-    const domain_index own = topology::current_domain();
+    domain_index own = topology::current_domain();
+    if (to_index(own) >= domains_) own = domain_index{0};  // of a machine that was read anew since
     granted[to_index(own)] = 1;
     std::uint32_t cpus_in_reach = 1;  // the calling thread's
     for (std::uint32_t d = 0; d < domains_; ++d) {

@@ -128,8 +128,10 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
     if (range.empty()) return;
     if (domain_count() == 1) {
-      tbb::parallel_for(range, body, tbb::static_partitioner{},
-                        context);  // who says where data is means to find it there
+      detail::expect_indices(range);
+      tbb::parallel_for(
+          range, [&body](const Range& r) { body(r); }, tbb::static_partitioner{},
+          context);  // who says where data is means to find it there
     } else {
       detail::run_loop(range, body, how, context);
     }

@@ -27,8 +27,10 @@ void parallel_for_each(Iterator first, Iterator last, const F& f, How&& how) {
   }
 }
 template <std::ranges::random_access_range Elements, class F, class How>
+  requires std::ranges::sized_range<Elements>
 void parallel_for_each(Elements&& elements, const F& f, How&& how) {
-  parallel_for_each(std::ranges::begin(elements), std::ranges::end(elements), f, how);
+  const auto first = std::ranges::begin(elements);
+  parallel_for_each(first, first + std::ranges::distance(elements), f, how);
 }
 
 }  // namespace homing

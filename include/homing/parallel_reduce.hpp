@@ -69,8 +69,11 @@ template <class Range, class Value, class Body, class Reduction, class How>
 [[nodiscard]] Value parallel_reduce(const Range& range, const Value& identity, const Body& body,
                                     const Reduction& reduction, How&& how, tbb::task_group_context& context) {
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
-    if (domain_count() == 1) return tbb::parallel_reduce(range, identity, body, reduction, context);
     if (range.empty()) return identity;
+    if (domain_count() == 1) {
+      detail::expect_indices(range);
+      return tbb::parallel_reduce(range, identity, body, reduction, context);
+    }
     std::vector<detail::loop_part<Range>> parts;
     detail::cut(range, how, parts);
     const auto step = [&body](std::uint32_t, const Range& r, Value v) { return body(r, std::move(v)); };

@@ -28,7 +28,10 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
   if constexpr (detail::distribution_for<std::remove_cvref_t<How>, Range>) {
     static_assert(detail::loop_space<Range>::dims == 1, "a scan goes along one dimension");
     if (range.empty()) return identity;
-    if (domain_count() == 1) return tbb::parallel_scan(range, identity, scan, reverse_join);
+    if (domain_count() == 1) {
+      detail::expect_indices(range);
+      return tbb::parallel_scan(range, identity, scan, reverse_join);
+    }
     const std::size_t points = detail::points_in(detail::loop_space<Range>::box_of(range));
     const auto parts = detail::reduction_parts(range, how, detail::points_a_task(points));
     tbb::task_group_context context;

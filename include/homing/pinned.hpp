@@ -74,9 +74,13 @@ class domain_arena {
   /// so, once in a process.
   template <class F>
   auto execute(F&& f) -> std::invoke_result_t<F> {
-    if (detail::door() == nullptr || detail::stays_in(domain_)) return arena_.execute(std::forward<F>(f));
+    using value = std::invoke_result_t<F>;
+    const auto there = [this](const auto& body) { arena_.execute(body); };
+    if (detail::door() == nullptr || detail::stays_in(domain_)) {
+      return detail::value_through<value>(std::forward<F>(f), there);
+    }
     const detail::domain_stay stay(domain_);
-    return arena_.execute(std::forward<F>(f));
+    return detail::value_through<value>(std::forward<F>(f), there);
   }
 
  private:

@@ -30,6 +30,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -146,7 +147,8 @@ struct placement_report {
 
 /// The base page of this system, in bytes.
 [[nodiscard]] HOMING_API std::size_t page_bytes() noexcept;
-/// The smallest count of elements that fills whole pages: a grain for block(), so that no page is mixed.
+/// The smallest count of elements that fills whole pages: a grain for block(), so that no page is mixed. But only if
+/// the data begin with a page: those of a distributed_array and of mmap do, those of a std::vector don't.
 template <class T>
 [[nodiscard]] std::size_t elements_per_page() noexcept;
 /// Runs of pages that one call sets policies for; each can become a mapping of its own, of which Linux grants a process
@@ -155,7 +157,8 @@ inline constexpr std::size_t mapping_count_max = 4096;
 
 /// Memory whose policy this object set, and resets: recycled memory must not keep an old one.
 ///
-/// Ownership: of the policy, never of the memory. End it, or release() it, before the memory is unmapped.
+/// Ownership: of the policy, never of the memory. A page that is placed again belongs to the newer object, and the
+///            older one leaves it alone. End it, or release() it, before the memory is unmapped.
 ///            On a virtual machine also of the range's entries in the book: they end with it.
 /// Threads: like a container.
 class [[nodiscard]] HOMING_API placed_range {
@@ -169,7 +172,7 @@ class [[nodiscard]] HOMING_API placed_range {
   [[nodiscard]] const placement_report& report() const noexcept { return report_; }
   /// False only if on_refusal::fail was asked for and something was refused.
   [[nodiscard]] bool ok() const noexcept { return ok_; }
-  /// The range goes back to the default policy; pages stay where they are. Returns 0 or the errno.
+  /// What is still this object's goes back to the default policy; pages stay where they are. Returns 0 or the errno.
   int reset() noexcept;
   /// The policy stays: for memory that is unmapped as a whole.
   void release() noexcept;
@@ -179,6 +182,7 @@ class [[nodiscard]] HOMING_API placed_range {
   struct span_of_bytes {
     std::byte* address = nullptr;
     std::size_t bytes = 0;
+    std::uint64_t owner = 0;
     bool is_virtual = false;
   };
   span_of_bytes held_;  // empty: nothing to reset
@@ -265,8 +269,8 @@ template <class Dist, std::ranges::contiguous_range R>
 }  // namespace detail
 
 /// Makes the pages of a range live where a distribution says: element i of the range (row-major) is point i of the
-/// distribution's space. Pages that are there are moved, for the others the policy is set. Calling it again does
-/// nothing.
+/// distribution's space. Pages that are there are moved, for the others the policy is set. Calling it again moves
+/// nothing, and what it returns takes the older object's place: `placed = enforce(d, x)` may be repeated.
 template <class Dist, std::ranges::contiguous_range R>
   requires(distribution_over<Dist, 1> || enumerable_distribution<Dist>)
 placed_range enforce(const Dist& d, R&& range, const placement_options& options = {}) {

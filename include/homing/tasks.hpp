@@ -27,6 +27,7 @@
 #include <oneapi/tbb/version.h>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -144,22 +145,44 @@ void run_in(tbb::task_group_context& context, F&& f) {
   d1::execute_and_wait(task, context, wait, context);
 }
 
+/// Has `run(body)` run `f`: its value.
+template <class Value, class F, class Run>
+Value value_through(F&& f, Run&& run) {
+  if constexpr (std::is_void_v<Value>) {
+    run([&] { std::forward<F>(f)(); });
+  } else if constexpr (std::is_reference_v<Value>) {
+    std::remove_reference_t<Value>* result = nullptr;
+    run([&] {
+      auto&& named = std::forward<F>(f)();
+      result = std::addressof(named);
+    });
+    return static_cast<Value>(*result);
+  } else {
+    std::optional<std::remove_cv_t<Value>> result;
+    run([&] { result.emplace(std::forward<F>(f)()); });
+    return *std::move(result);
+  }
+}
+
 /// Has `run(body, context)` run `f` in a group of its own: its value, or its exception.
 template <class Value, class F, class Run>
 Value value_of(F&& f, Run&& run) {
   tbb::task_group_context context(tbb::task_group_context::isolated);
-  if constexpr (std::is_void_v<Value>) {
-    run([&] { std::forward<F>(f)(); }, context);
-  } else if constexpr (std::is_reference_v<Value>) {
-    std::remove_reference_t<Value>* result = nullptr;
-    run([&] { result = std::addressof(std::forward<F>(f)()); }, context);
-    return static_cast<Value>(*result);
-  } else {
-    std::optional<Value> result;
-    run([&] { result.emplace(std::forward<F>(f)()); }, context);
-    return *std::move(result);
-  }
+  return value_through<Value>(std::forward<F>(f), [&](auto&& body) { run(body, context); });
 }
+
+/// For oneTBB's enqueue(), which calls a const copy, once.
+template <class F>
+class enqueued_function {
+ public:
+  template <class Callable>
+    requires std::same_as<std::decay_t<Callable>, F>
+  explicit enqueued_function(Callable&& f) : f_(std::forward<Callable>(f)) {}
+  void operator()() const { f_(); }
+
+ private:
+  mutable F f_;
+};
 
 }  // namespace detail
 
@@ -194,7 +217,7 @@ void enqueue(tbb::task_arena& arena, place where, F&& f) {
     arena.initialize();
     detail::enqueue_function(std::forward<F>(f), static_cast<detail::d1::task_arena_base*>(&arena), *domain);
   } else {
-    arena.enqueue(std::forward<F>(f));
+    arena.enqueue(detail::enqueued_function<std::decay_t<F>>(std::forward<F>(f)));
   }
 }
 /// In the arena that the calling thread is in.
@@ -203,7 +226,7 @@ void enqueue(place where, F&& f) {
   if (const auto domain = detail::address_of(where, "enqueue")) {
     detail::enqueue_function(std::forward<F>(f), nullptr, *domain);
   } else {
-    tbb::this_task_arena::enqueue(std::forward<F>(f));
+    tbb::this_task_arena::enqueue(detail::enqueued_function<std::decay_t<F>>(std::forward<F>(f)));
   }
 }
 

@@ -3,11 +3,11 @@
 
 #include <homing/ids.hpp>
 
-#include <map>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "memory/address_map.hpp"
 #include "platform/fork.hpp"
 #include "platform/mappings.hpp"
 
@@ -25,15 +25,9 @@ class home_book {
   [[nodiscard]] std::vector<int> read(platform::address_range range, std::size_t page_bytes) const;
 
  private:
-  struct entry {
-    platform::address last;
-    int node;
-  };
-  void erase(platform::address_range range);  // under lock_
-
   static const platform::fork_part over_fork_;  // of the process's book
   mutable std::mutex lock_;
-  std::map<platform::address, entry> entries_;  // by first address; they don't overlap
+  address_map<int> nodes_;
 };
 
 /// The process's.

@@ -1,6 +1,7 @@
 #include "memory/page_plan.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <utility>
 
@@ -40,7 +41,8 @@ class home_cursor {
  private:
   void next() {
     const piece run = runs_.run(runs_.distribution, next_, elements_);
-    home_ = run.home ? static_cast<int>(to_index(*run.home)) : page_plan::no_home;
+    // A number that no machine has stays one, and is never taken for one of the plan's signs.
+    home_ = run.home ? static_cast<int>(std::min<std::uint32_t>(to_index(*run.home), INT_MAX)) : page_plan::no_home;
     next_ = run.last;
     end_ = next_ * element_bytes_;
   }

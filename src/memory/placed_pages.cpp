@@ -52,7 +52,7 @@ void placed_pages::place(const run_source& runs, const placement_options& option
   report.by_copying |= report_.by_copying;
   ok_ = now.ok();
   report_ = std::move(report);
-  policy_.release();  // what `now` holds is the policy of all these pages: their older owner must not reset it
+  policy_.release();  // what is not `now`'s own stays as it is until the pages go
   policy_ = std::move(now);
 }
 

@@ -12,17 +12,43 @@
 #include "memory/page_locations.hpp"
 #include "memory/page_plan.hpp"
 #include "memory/placer.hpp"
+#include "memory/policy_owners.hpp"
 #include "platform/page_calls.hpp"
 
 namespace homing {
 
+namespace {
+
+platform::page_calls& calls() noexcept { return platform::kernel_page_calls(); }
+
+// Back to the default. Returns 0 or the errno.
+int take_back(platform::address_range pages, bool is_virtual) noexcept {
+  if (is_virtual) {
+    memory::process_home_book().forget(pages);
+    return 0;
+  }
+  return calls().set_policy(pages, platform::policy_mode::system_default, {}, platform::existing_pages::leave);
+}
+
+}  // namespace
+
 // The only way into a placed_range.
 struct placed_range_access {
-  static placed_range make(placement_report report, bool ok, platform::address_range held, bool is_virtual) {
+  // `held`: ascending.
+  static placed_range make(placement_report report, bool ok, std::span<const platform::address_range> held) {
+    const bool is_virtual = report.is_virtual;
     placed_range result;
     result.report_ = std::move(report);
     result.ok_ = ok;
-    result.held_ = {reinterpret_cast<std::byte*>(held.first), held.bytes(), is_virtual};
+    if (held.empty()) return result;
+    try {
+      const auto owner = memory::process_policy_owners().take(held);
+      result.held_ = {reinterpret_cast<std::byte*>(held.front().first), held.back().last - held.front().first, owner,
+                      is_virtual};
+    } catch (...) {
+      for (const platform::address_range& r : held) take_back(r, is_virtual);
+      throw;
+    }
     return result;
   }
 };
@@ -34,8 +60,6 @@ using memory::later_policy;
 using memory::page_locations;
 using memory::page_plan;
 using platform::address_range;
-
-platform::page_calls& calls() noexcept { return platform::kernel_page_calls(); }
 
 std::vector<home_target> targets_of_domains(const topology::snapshot& machine) {
   std::vector<home_target> targets;
@@ -73,17 +97,21 @@ placed_range write_down(const request& r, const page_plan& plan) {
   report.grain_bytes = plan.grain_bytes;
   const std::vector<int> before = memory::process_home_book().read(r.pages, plan.page_bytes);
   std::vector<int> node(plan.size(), -1);
+  std::vector<address_range> held;
   for (std::size_t p = 0; p < plan.size(); ++p) {
     report.edge += plan.home[p] == page_plan::edge;
     report.without_home += plan.home[p] == page_plan::no_home;
     if (plan.home[p] < 0) continue;
     node[p] = to_number(r.targets[static_cast<std::size_t>(plan.home[p])].node);
+    const address_range page{plan.address_of(p), plan.address_of(p + 1)};
+    if (held.empty() || held.back().last != page.first) held.push_back(page);
+    held.back().last = page.last;
     ++report.asked;
     ++report.placed;
     report.moved += before[p] >= 0 && before[p] != node[p];
   }
   memory::process_home_book().write(plan.first, plan.page_bytes, node);
-  return placed_range_access::make(report, true, r.pages, true);
+  return placed_range_access::make(std::move(report), true, held);
 }
 
 placed_range one_node_is_enough(const memory_range& range, address_range pages) {
@@ -95,7 +123,7 @@ placed_range one_node_is_enough(const memory_range& range, address_range pages) 
   report.one_node = true;
   report.edge = std::min(cut, count);  // both ends may be in one page
   report.asked = report.placed = count - report.edge;
-  return placed_range_access::make(report, true, {}, false);
+  return placed_range_access::make(report, true, {});
 }
 
 // Nothing to choose, and nobody asked for a particular way.
@@ -130,7 +158,7 @@ placed_range carry_out(const request& r, const char* function, const Planner& pl
     plan = plan_of(mappings);
     done = memory::placer(calls(), r.machine, plan, mappings, r.targets, r.later, r.options).run(false);
   }
-  return placed_range_access::make(std::move(done.report), done.ok, done.held, false);
+  return placed_range_access::make(std::move(done.report), done.ok, done.held);
 }
 
 // A whole range with one home.
@@ -262,6 +290,18 @@ placed_range interleave(memory_range range, std::span<const node_index> nodes, c
                    });
 }
 
+namespace {
+
+// Of the bytes that an object holds, the next stretch that is still its own, and is nobody's from now on.
+template <class Bytes>
+std::optional<address_range> next_held(const Bytes& held) noexcept {
+  if (held.bytes == 0) return std::nullopt;
+  const auto first = reinterpret_cast<platform::address>(held.address);
+  return memory::process_policy_owners().give_up({first, first + held.bytes}, held.owner);
+}
+
+}  // namespace
+
 placed_range::placed_range(placed_range&& other) noexcept
     : held_(std::exchange(other.held_, {})), report_(std::move(other.report_)), ok_(other.ok_) {}
 
@@ -277,18 +317,19 @@ placed_range& placed_range::operator=(placed_range&& other) noexcept {
 
 placed_range::~placed_range() { reset(); }
 
-void placed_range::release() noexcept { held_ = {}; }
+void placed_range::release() noexcept {
+  const span_of_bytes held = std::exchange(held_, {});
+  while (next_held(held)) continue;
+}
 
 int placed_range::reset() noexcept {
   const span_of_bytes held = std::exchange(held_, {});
-  if (held.bytes == 0) return 0;
-  const auto first = reinterpret_cast<platform::address>(held.address);
-  if (held.is_virtual) {
-    memory::process_home_book().forget({first, first + held.bytes});
-    return 0;
+  int first_error = 0;
+  while (const auto pages = next_held(held)) {
+    const int error = take_back(*pages, held.is_virtual);
+    if (first_error == 0) first_error = error;
   }
-  return calls().set_policy({first, first + held.bytes}, platform::policy_mode::system_default, {},
-                            platform::existing_pages::leave);
+  return first_error;
 }
 
 }  // namespace homing

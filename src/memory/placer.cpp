@@ -43,24 +43,28 @@ placer::result placer::run(bool may_be_outdated) {
   map_what_is_there();
   before_ = now_;
   note_traits();
+  std::vector<address_range> held;
   try {
     if (!stopped()) act();
     if (stopped() || is_outdated_) take_back();
     count();
+    held = ranges_held();
   } catch (...) {
     take_back();
     throw;
   }
-  const bool ok = !stopped();
-  address_range held{};
-  if (ok) {
-    const auto first = std::find(has_policy_.begin(), has_policy_.end(), true);
-    const auto last = std::find(has_policy_.rbegin(), has_policy_.rend(), true);
-    if (first != has_policy_.end()) {
-      held = bytes_of(static_cast<page>(first - has_policy_.begin()), static_cast<page>(has_policy_.rend() - last));
-    }
+  return {std::move(report_), !stopped(), std::move(held), is_outdated_};
+}
+
+// What has policies of ours.
+std::vector<address_range> placer::ranges_held() const {
+  std::vector<address_range> ranges;
+  for (page p = 0; p < plan_.size(); ++p) {
+    const page first = p;
+    while (p < plan_.size() && has_policy_[p]) ++p;
+    if (p > first) ranges.push_back(bytes_of(first, p));
   }
-  return {std::move(report_), ok, held, is_outdated_};
+  return ranges;
 }
 
 // What is known before anything is tried.

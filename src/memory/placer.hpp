@@ -46,7 +46,7 @@ class placer {
   struct result {
     placement_report report;
     bool ok;
-    platform::address_range held;  ///< has policies of ours; empty if none were set
+    std::vector<platform::address_range> held;  ///< have policies of ours
     /// Pages had to be made before they could be moved, and some came as huge pages that the plan has in parts: nothing
     /// is placed yet, and a new plan is needed.
     bool is_outdated;
@@ -106,6 +106,7 @@ class placer {
   outcome move_by_policy(const std::vector<page>& units);
   void copy();
   void refuse_the_rest();
+  [[nodiscard]] std::vector<platform::address_range> ranges_held() const;
   void take_back();
   void count();
 

@@ -85,16 +85,21 @@ constexpr std::optional<domain_index> row_major<Dims, Dist>::home(const box<1>& 
 template <class Dist>
   requires distribution_over<Dist, 1> || enumerable_distribution<Dist>
 constexpr piece run_at(const Dist& d, std::size_t position, std::size_t last) {
-  if constexpr (enumerable_distribution<Dist>) {
+  if constexpr (distribution_without_homes<Dist>) {
+    return {position, last, std::nullopt};
+  } else if constexpr (enumerable_distribution<Dist>) {
     return d.run_at(position, last);
   } else {
-    const std::optional<domain_index> home = d.home(interval(position, position + 1));
+    const auto ask = [&d](std::size_t from, std::size_t to) -> std::optional<domain_index> {
+      return d.home(interval(from, to));
+    };
+    const std::optional<domain_index> home = ask(position, position + 1);
     std::size_t end = position + 1;  // position..end-1 is known to be of the run
     if (!home) {
-      while (end < last && !d.home(interval(end, end + 1))) ++end;
+      while (end < last && !ask(end, end + 1)) ++end;
       return {position, end, home};
     }
-    const auto reaches = [&](std::size_t to) { return d.home(interval(position, to)) == home; };
+    const auto reaches = [&](std::size_t to) { return ask(position, to) == home; };
     std::size_t beyond = last + 1;  // position..beyond-1 is known to be more than the run
     for (std::size_t step = 1; end < last; step = step <= SIZE_MAX / 2 ? 2 * step : step) {
       const std::size_t to = end + std::min(step, last - end);

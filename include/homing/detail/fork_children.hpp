@@ -67,6 +67,7 @@ class rest_of_children final : public fork_branch {
 template <class Index, class Body>
 void fork_children(fork_lane& first_lane, Index first, Index last, Body& body) {
   if (first == last - 1) {
+    if (__builtin_expect(first_lane.is_asked(), false) && first_lane.calls->is_cancelled()) return;
     body(first);
     return;
   }

@@ -22,10 +22,10 @@
 
 namespace homing::detail {
 
-/// What a branch's result is in a fork's: void is an empty value.
+/// What a branch's result is in a fork's: void is an empty value, and a const one is the caller's to change.
 template <class F>
-using result_of_branch =
-    std::conditional_t<std::is_void_v<std::invoke_result_t<F>>, std::monostate, std::invoke_result_t<F>>;
+using result_of_branch = std::conditional_t<std::is_void_v<std::invoke_result_t<F>>, std::monostate,
+                                            std::remove_cv_t<std::invoke_result_t<F>>>;
 
 template <class F>
 [[gnu::always_inline]] inline result_of_branch<F&> call_branch(F& f) {
@@ -67,7 +67,8 @@ class branch_outcome {
   template <class F>
   void make(F& f) {
     if constexpr (std::is_reference_v<Result>) {
-      ::new (static_cast<void*>(std::addressof(value_))) stored(std::addressof(call_branch(f)));
+      auto&& result = call_branch(f);
+      ::new (static_cast<void*>(std::addressof(value_))) stored(std::addressof(result));
     } else {
       ::new (static_cast<void*>(std::addressof(value_))) Result(call_branch(f));
     }

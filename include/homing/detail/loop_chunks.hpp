@@ -80,12 +80,12 @@ class loop_plan {
     groups_[domains].chunks_max = static_cast<std::uint32_t>(slots_.size());
     for (const auto& p : parts) {
       chunk_group& g = groups_[group_of(p)];
-      g.points += points_in(loop_space<Range>::box_of(p.range));
+      g.points = std::min(g.points + points_in(loop_space<Range>::box_of(p.range)), points_most);
       ++g.last_part;
     }
     const auto [chunk_count, fragment_count] = lay_out(domains);
     for (std::uint32_t i = 0; i < parts.size(); ++i) order_[groups_[group_of(parts[i])].last_part++] = i;
-    std::erase_if(groups_, [](const chunk_group& g) { return g.points == 0; });
+    std::erase_if(groups_, [](const chunk_group& g) { return g.first_part == g.last_part; });
     chunks_.resize(chunk_count);
     if (!parts.empty()) fragments_.resize(fragment_count, {parts[0].range, unused});
   }
@@ -149,7 +149,8 @@ class loop_plan {
     }
     void put(std::uint32_t part, const Range& range) {
       plan_.fragments_[next_++] = {range, part};
-      lacking_ -= static_cast<std::ptrdiff_t>(size_of(range));
+      lacking_ = std::max(lacking_ - static_cast<std::ptrdiff_t>(size_of(range)),
+                          -static_cast<std::ptrdiff_t>(points_most));  // more than can be counted
     }
     void next_chunk() {
       chunk_ = end();

@@ -15,6 +15,8 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -82,6 +84,12 @@ struct loop_space<tbb::blocked_range3d<Page, Row, Column>> {
 template <class Range>
 concept distributable_range = requires { loop_space<Range>::dims; };
 
+/// Where no distribution is asked, for the same answer to the same mistake as where one is.
+template <distributable_range Range>
+void expect_indices(const Range& range) noexcept {
+  static_cast<void>(loop_space<Range>::box_of(range));
+}
+
 /// A distribution for ranges of this kind, and no partitioner.
 template <class Dist, class Range>
 concept distribution_for = distributable_range<Range> && distribution_over<Dist, loop_space<Range>::dims>;
@@ -98,10 +106,17 @@ concept one_of = (std::same_as<std::remove_cvref_t<T>, Kinds> || ...);
 template <class T>
 concept loop_context = one_of<T, tbb::task_group_context>;
 
+/// Points are counted up to this: sums and differences of two such counts don't overflow.
+inline constexpr std::size_t points_most = SIZE_MAX / 8;
+
 template <std::size_t Dims>
 [[nodiscard]] constexpr std::size_t points_in(const box<Dims>& b) noexcept {
+  if (b.empty()) return 0;
   std::size_t count = 1;
-  for (std::size_t k = 0; k < Dims; ++k) count *= b.last[k] - b.first[k];
+  for (std::size_t k = 0; k < Dims; ++k) {
+    const std::size_t length = b.last[k] - b.first[k];
+    count = length <= points_most / count ? count * length : points_most;
+  }
   return count;
 }
 
@@ -217,7 +232,7 @@ void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& pa
   } else if constexpr (distribution_without_homes<Dist>) {
     parts.push_back({range, place()});
   } else {
-    const auto home = dist.home(all);
+    const std::optional<domain_index> home = dist.home(all);
     if (home || !range.is_divisible()) {
       parts.push_back({range, on(home)});
       return;

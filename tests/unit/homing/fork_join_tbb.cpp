@@ -68,6 +68,30 @@ TEST(fork_join, values_may_be_moved_only) {
   });
 }
 
+/// Where thread and branch meet, and where the caller does all.
+TEST(fork_join, values_may_be_const_or_references_to_what_is_left_behind) {
+  with_helpers([] {
+    int target = 3;
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<bool> taken{false};
+      auto [here, there, reference, made] = fork_join(
+          [&] {
+            if (round % 2 == 0 && !on_stock()) await("the other branch", [&] { return taken.load(); });
+            return 1;
+          },
+          [&]() -> const std::string {
+            taken = true;
+            return "two";
+          },
+          [&target]() -> int&& { return std::move(target); }, []() -> const std::string { return "three"; });
+      ASSERT_EQ(here, 1);
+      ASSERT_EQ(there, "two");
+      ASSERT_EQ(&reference, &target);
+      ASSERT_EQ(made, "three");
+    }
+  });
+}
+
 /// As handles of some libraries do: what `&` gives is inside of the object.
 struct handle {
   long pad = 0;

@@ -40,6 +40,20 @@ page_plan plan_of(fake_kernel& k, const some_homes& d, std::size_t offset, std::
                            memory::huge_units(k, pages, k.mappings(pages)));
 }
 
+TEST(page_plan, a_domain_that_no_machine_has_is_none_of_the_plans_signs) {
+  struct of_all {
+    domain_index domain;
+    [[nodiscard]] std::optional<domain_index> home(const box<1>& /*part*/) const { return domain; }
+  };
+  fake_kernel k(1);
+  const memory_range range(k.bytes(), page);
+  const auto pages = memory::pages_of(range, page, "test");
+  for (const std::uint32_t number : {0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
+    const of_all d{domain_index{number}};
+    EXPECT_EQ(memory::make_plan(detail::erase(d), range, 1, pages, page, {}).home, ints{0x7FFFFFFF}) << number;
+  }
+}
+
 // Counts each byte of each unit.
 void expect_majorities(const page_plan& plan, const fake_kernel& k, const some_homes& d, std::size_t offset,
                        std::size_t element_bytes) {

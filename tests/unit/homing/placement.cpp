@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "unit/common/placement_fixture.hpp"
@@ -156,6 +157,32 @@ TEST(placement, a_policy_ends_with_its_owner) {
   EXPECT_EQ(list(m.range()).policy, "default");
 }
 
+TEST(placement, a_page_belongs_to_who_placed_it_last) {
+  NEEDS_PLACEMENT();
+  const own_memory m(10);
+  const auto policy_of = [&](std::size_t first, std::size_t pages) {
+    return list({m.data() + first * page_bytes(), pages * page_bytes()}).policy.substr(0, 6);
+  };
+  const auto whole = [&] { return localize(m.range(), domain_index{0}, {.how = means::policy}); };
+  placed_range placed = whole();
+  for (int i = 0; i < 2; ++i) {
+    placed = whole();
+    EXPECT_EQ(policy_of(0, 10), "prefer") << "again";
+  }
+  std::optional<placed_range> inner = localize(m.span().subspan(3 * page_bytes(), 2 * page_bytes()), domain_index{0},
+                                               {.strength = binding::strict, .how = means::policy});
+  EXPECT_EQ(placed.reset(), 0);
+  EXPECT_EQ(policy_of(0, 3), "defaul");
+  EXPECT_EQ(policy_of(3, 2).substr(0, 5), "bind:") << "the newer one's";
+  EXPECT_EQ(policy_of(5, 5), "defaul");
+  placed = whole();
+  inner.reset();
+  EXPECT_EQ(policy_of(0, 10), "prefer") << "the older one's end";
+  placed.release();
+  EXPECT_EQ(whole().reset(), 0);
+  EXPECT_EQ(policy_of(0, 10), "defaul") << "what was released can be placed again, and taken back";
+}
+
 TEST(placement, a_read_only_file_is_refused_clearly) {
   const int file = ::open("/proc/self/exe", O_RDONLY);
   void* const at = ::mmap(nullptr, 4 * page_bytes(), PROT_READ, MAP_PRIVATE, file, 0);
@@ -283,6 +310,37 @@ TEST(virtual_placement, homes_are_kept_in_a_book) {
   EXPECT_EQ(list(m.range()).policy, "default") << "the real kernel is left alone";
 }
 
+TEST(virtual_placement, a_page_belongs_to_who_placed_it_last) {
+  const virtual_machine four("node:4 core:2 pu:1");
+  const own_memory m(16);
+  const auto d = block(m.size());
+  placed_range placed = enforce(d, m.span());
+  for (int i = 0; i < 2; ++i) {
+    placed = enforce(d, m.span());
+    EXPECT_EQ(verify(d, m.span()).at_home, 16U) << "again";
+  }
+  std::vector<placed_range> pages;
+  for (std::size_t p = 0; p < 16; ++p) {
+    pages.push_back(localize(m.span().subspan(p * page_bytes(), page_bytes()), domain_index{3}));
+  }
+  EXPECT_EQ(placed.reset(), 0);
+  EXPECT_EQ(on_nodes(where(m.range())), (std::map<int, std::size_t>{{3, 16}}));
+  pages.erase(pages.begin() + 4, pages.begin() + 8);
+  EXPECT_EQ(where(m.range()).unknown, 4U);
+  EXPECT_EQ(where({m.data() + 4 * page_bytes(), 4 * page_bytes()}).unknown, 4U);
+}
+
+TEST(virtual_placement, a_border_page_is_its_neighbours) {
+  const virtual_machine four("node:4 core:2 pu:1");
+  const own_memory m(4);
+  const placed_range right = localize(m.span().subspan(2 * page_bytes()), domain_index{2});
+  {
+    const placed_range left = localize(m.span().first(2 * page_bytes() + 100), domain_index{1});
+    EXPECT_EQ(left.report().edge, 1U);
+  }
+  EXPECT_EQ(on_nodes(where(m.range())), (std::map<int, std::size_t>{{2, 2}}));
+}
+
 TEST(virtual_placement, interleaves_over_all_nodes_or_those_named) {
   const virtual_machine four("node:4 core:2 pu:1");
   const own_memory m(16);
@@ -311,6 +369,8 @@ TEST(placement, wrong_arguments_are_the_programmers) {
                "localize: the current machine has no such node");
   EXPECT_DEATH(static_cast<void>(enforce(block(5, everywhere()), m.span())), "another size than the range");
   EXPECT_DEATH(static_cast<void>(verify(block(m.size(), domain_set{domain_index{99}}), m.span())),
+               "names a domain that the current machine does not have");
+  EXPECT_DEATH(static_cast<void>(verify(block(m.size(), domain_set{domain_index{0xFFFFFFFF}}), m.span())),
                "names a domain that the current machine does not have");
   const std::vector<double> empty;
   EXPECT_EQ(where(empty).pages, 0U);

@@ -1,17 +1,20 @@
-// run_on and cancellation: what runs there is whole, whoever cancels around it, in the caller's own domain, in another,
-// and on stock oneTBB.
+// What is sent somewhere. run_on and cancellation: what runs there is whole, whoever cancels around it, in the caller's
+// own domain, in another, and on stock oneTBB. Results and callables of all kinds, pinned and enqueued, too.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_group.h>
+#include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
 
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
+#include "unit/common/await.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
@@ -79,6 +82,49 @@ TEST(run_on, values_and_exceptions_come_back_in_tasks) {
     EXPECT_FALSE(tbb::is_current_task_group_canceling());
     cancel();
     EXPECT_THROW(homing::run_on(domain, []() -> int { throw std::logic_error("x"); }), std::logic_error);
+  });
+}
+
+/// What `run(f)` gives back of results of all kinds.
+template <class Run>
+void expect_results(Run&& run) {
+  std::string text = "text";
+  EXPECT_EQ(&run([&]() -> std::string& { return text; }), &text);
+  std::string&& left_behind = run([&]() -> std::string&& { return std::move(text); });
+  EXPECT_EQ(&left_behind, &text);
+  EXPECT_EQ(run([]() -> const std::string { return "const"; }), "const");
+  EXPECT_EQ(*run([] { return std::make_unique<int>(7); }), 7);
+  EXPECT_THROW(run([]() -> int { throw std::logic_error("x"); }), std::logic_error);
+  bool done = false;
+  run([&] { done = true; });
+  EXPECT_TRUE(done);
+}
+
+TEST(run_on, results_of_all_kinds) {
+  for_each_domain_in_a_task([](domain_index domain) {
+    expect_results([&](auto&& f) -> decltype(auto) { return homing::run_on(domain, f); });
+  });
+}
+
+TEST(pinned, results_of_all_kinds) {
+  for_each_domain_in_a_task([](domain_index domain) {
+    expect_results([&](auto&& f) -> decltype(auto) { return homing::pinned(domain, f); });
+    homing::domain_arena arena(domain);
+    expect_results([&](auto&& f) -> decltype(auto) { return arena.execute(f); });
+  });
+}
+
+TEST(enqueue, callables_may_change_themselves) {
+  in_own_process(two_by_two, [] {
+    std::atomic<int> sum{0};
+    const auto add = [&sum, here = 1]() mutable { sum += here++; };
+    tbb::task_arena arena(2);
+    for (const homing::place where : {homing::place(), homing::on(0U)}) {
+      homing::enqueue(where, add);
+      homing::enqueue(arena, where, add);
+      homing::enqueue(where, [&sum, one = std::make_unique<int>(1)]() mutable { sum += *std::exchange(one, nullptr); });
+    }
+    homing::testing::await("all that was enqueued", [&] { return sum == 6; });
   });
 }
 

@@ -1,5 +1,5 @@
 // A program without TBB loads and unloads a plugin that has it: results are right each time, and no thread is left when
-// the plugin is gone.
+// the plugin is gone. What the C library calls later stays: libhoming.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +20,13 @@ TEST(plugin, can_be_loaded_and_unloaded_again_and_again) {
     // The kernel lists a thread for a moment after it has been joined.
     homing::testing::await("the end of all workers", [] { return homing::testing::worker_threads().empty(); });
   }
+}
+
+TEST(libhoming, stays_for_forks_and_for_the_ends_of_threads) {
+  void* const library = dlopen(HOMING_TEST_LIBHOMING, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  ASSERT_EQ(dlclose(library), 0);
+  EXPECT_NE(dlopen(HOMING_TEST_LIBHOMING, RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 }  // namespace
