@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Property: where each domain has its threads, nine in ten iterations, steps and tasks of the examples that count them run at home.
+Method: the examples on a machine of two nodes, by its virtual clock, so that no other load of the host takes CPUs away; three runs
+of each. Usage: examples.py PATH-OF-HOMING FOLDER-OF-EXAMPLES"""
+
+import re
+import sys
+from pathlib import Path
+
+from lab import check, lab, main, need
+
+FOLDER = Path(sys.argv[2]).resolve()
+EXAMPLES = ("figure8_addressed_loop", "figure10_pipeline_stages", "figure13_fluid_frames")
+RUNS = 3
+LEAST_AT_HOME = 0.9
+
+
+def at_home(_):
+    runs = " ".join(f"/usr/bin/{name}" for name in EXAMPLES) + " "
+    script = f"for e in {runs * RUNS}; do echo \"== $e\"; $e || exit 1; done"
+    seen = lab("run", "--machine", "nehalem-ep", "--virtual-clock", "--timeout", 900, "--plain-words",
+               *(f"--file={FOLDER / name}:/usr/bin/{name}" for name in EXAMPLES), "--", "/bin/sh", "-c", script, seconds=1000)
+    check(seen.code == 0, "the examples find their results right", seen)
+    for name in EXAMPLES:
+        counted = re.findall(rf"^== /usr/bin/{name}\n(?:(?!== ).*\n)*?.*?(\d+) of (\d+) \w+ ran at home", seen.out, re.MULTILINE)
+        shares = [int(here) / int(all_) for here, all_ in counted]
+        check(len(shares) == RUNS and min(shares) >= LEAST_AT_HOME,
+              f"{name}: " + ", ".join(f"{share:.1%}" for share in shares) + " at home", seen)
+
+
+need("qemu-system-x86_64", "busybox")
+main([at_home])
