@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Property: where each domain has its threads, nine in ten iterations, steps and tasks of the examples that count them run at home.
+"""Property: where each domain has its threads, the iterations, steps and tasks of the examples that count them run at home, but for a
+bounded share.
 Method: the examples on a machine of two nodes, by its virtual clock, so that no other load of the host takes CPUs away; three runs
 of each. Usage: examples.py PATH-OF-HOMING FOLDER-OF-EXAMPLES"""
 
@@ -10,21 +11,24 @@ from pathlib import Path
 from lab import check, lab, main, need
 
 FOLDER = Path(sys.argv[2]).resolve()
-EXAMPLES = ("figure8_addressed_loop", "figure10_pipeline_stages", "figure13_fluid_frames")
+LEAST_AT_HOME = {
+    "figure8_addressed_loop": 0.99,
+    "figure10_pipeline_stages": 0.95,
+    "figure13_fluid_frames": 0.7,  # phases of 32 tasks: a domain that has done its own helps the other
+}
 RUNS = 3
-LEAST_AT_HOME = 0.9
 
 
 def at_home(_):
-    runs = " ".join(f"/usr/bin/{name}" for name in EXAMPLES) + " "
+    runs = " ".join(f"/usr/bin/{name}" for name in LEAST_AT_HOME) + " "
     script = f"for e in {runs * RUNS}; do echo \"== $e\"; $e || exit 1; done"
     seen = lab("run", "--machine", "nehalem-ep", "--virtual-clock", "--timeout", 900, "--plain-words",
-               *(f"--file={FOLDER / name}:/usr/bin/{name}" for name in EXAMPLES), "--", "/bin/sh", "-c", script, seconds=1000)
+               *(f"--file={FOLDER / name}:/usr/bin/{name}" for name in LEAST_AT_HOME), "--", "/bin/sh", "-c", script, seconds=1000)
     check(seen.code == 0, "the examples find their results right", seen)
-    for name in EXAMPLES:
+    for name, least in LEAST_AT_HOME.items():
         counted = re.findall(rf"^== /usr/bin/{name}\n(?:(?!== ).*\n)*?.*?(\d+) of (\d+) \w+ ran at home", seen.out, re.MULTILINE)
         shares = [int(here) / int(all_) for here, all_ in counted]
-        check(len(shares) == RUNS and min(shares) >= LEAST_AT_HOME,
+        check(len(shares) == RUNS and min(shares) >= least,
               f"{name}: " + ", ".join(f"{share:.1%}" for share in shares) + " at home", seen)
 
 

@@ -20,6 +20,13 @@ struct scheduler_settings {
   bool pins_external_threads = false;  ///< HOMING_PIN_MASTERS
 };
 
+/// How long one of so many threads looks. Where each has a CPU, however many there are: one that sleeps early comes
+/// late to the next loop. Those of a made-up machine share CPUs and look by turns, so that it is CPUs that look, not
+/// threads: all together a few milliseconds at most. Where threads outnumber CPUs, one that sleeps early leaves its CPU
+/// idle while others wait for theirs, which the kernel mends no sooner than at its next tick (`make bench`: sanity at 8
+/// threads on 2 CPUs).
+[[nodiscard]] std::chrono::nanoseconds search_budget_for(unsigned threads, bool share_cpus) noexcept;
+
 /// As the machine and the environment are now.
 [[nodiscard]] scheduler_settings read_settings();
 
