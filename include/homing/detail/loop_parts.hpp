@@ -114,8 +114,8 @@ template <std::size_t Dims>
   if (b.empty()) return 0;
   std::size_t count = 1;
   for (std::size_t k = 0; k < Dims; ++k) {
-    const std::size_t length = b.last[k] - b.first[k];
-    count = length <= points_most / count ? count * length : points_most;
+    if (__builtin_mul_overflow(count, b.last[k] - b.first[k], &count)) return points_most;
+    count = std::min(count, points_most);
   }
   return count;
 }
