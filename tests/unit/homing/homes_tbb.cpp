@@ -91,6 +91,23 @@ void run_evenly(tbb::task_arena& arena, unsigned domains, const homing::regular_
   });
 }
 
+/// The same where there are as many iterations as threads: nobody has ended one before all have begun.
+void run_at_once(tbb::task_arena& arena, unsigned threads, const homing::regular_distribution<>& dist, tally& seen) {
+  std::atomic<std::size_t> begun{0};
+  gathering all(arena, threads - 1);
+  arena.execute([&] {
+    homing::parallel_for(
+        range(0, dist.size()),
+        [&](const range& r) {
+          all.let_go();
+          for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(dist.home_of(i));
+          begun.fetch_add(r.size());
+          await("all iterations", [&] { return begun.load() == dist.size(); });
+        },
+        dist);
+  });
+}
+
 /// The same with affinity_partitioner, whose parts may have any home. A thread that has one gives the CPU away for a
 /// while, so that others come to one, too.
 void run_learning(tbb::task_arena& arena, unsigned threads, const homing::regular_distribution<>& dist,
@@ -234,7 +251,7 @@ TEST_P(homes, affinities_never_drift_where_affinity_partitioners_do) {
         });
         run_learning(arena, threads - threads_a_domain, dist, learning, unused);
       }
-      run_evenly(arena, domains, dist, sticky);
+      run_at_once(arena, threads, dist, sticky);
       run_learning(arena, threads, dist, learning, learned);
     }
     EXPECT_EQ(sticky.all(), std::uint64_t{rounds} * threads);
