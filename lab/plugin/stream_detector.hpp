@@ -28,7 +28,6 @@ class places_of_lines {
     lines_.fill(none);
     first_.fill(end);
   }
-  [[nodiscard]] std::uint64_t at(std::uint8_t place) const noexcept { return lines_[place]; }
   /// What was in the place is gone.
   void put(std::uint8_t place, std::uint64_t line) noexcept {
     std::uint8_t& first = chain(line / page_lines);

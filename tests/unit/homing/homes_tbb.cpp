@@ -71,40 +71,40 @@ class tally {
 class homes : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(domains, homes, ::testing::Values(2U, 4U, 8U));
 
-/// A loop over `dist` with all threads there, held until all is sent. Nobody comes to the end of his domain's part
-/// before all iterations have begun. Each iteration is noted.
-void run_evenly(tbb::task_arena& arena, unsigned domains, const homing::regular_distribution<>& dist, tally& seen) {
-  const unsigned threads = domains * threads_a_domain;
-  pace abreast(domains, 0, pace::who::those_at_home, threads);
+/// A loop over `size` iterations with all threads there, held until all is sent. `how`: as of homing::parallel_for().
+template <class How, class Body>
+void run_with_all(tbb::task_arena& arena, unsigned threads, std::size_t size, How& how, const Body& body) {
   gathering all(arena, threads - 1);
   arena.execute([&] {
     homing::parallel_for(
-        range(0, dist.size()),
+        range(0, size),
         [&](const range& r) {
           all.let_go();
-          for (std::size_t i = r.begin(); i != r.end(); ++i) {
-            seen.note(dist.home_of(i));
-            abreast.step(to_index(dist.home_of(i)));
-          }
+          body(r);
         },
-        dist);
+        how);
+  });
+}
+
+/// Nobody comes to the end of his domain's part before all iterations have begun. Each iteration is noted.
+void run_evenly(tbb::task_arena& arena, unsigned domains, const homing::regular_distribution<>& dist, tally& seen) {
+  const unsigned threads = domains * threads_a_domain;
+  pace abreast(domains, 0, pace::who::those_at_home, threads);
+  run_with_all(arena, threads, dist.size(), dist, [&](const range& r) {
+    for (std::size_t i = r.begin(); i != r.end(); ++i) {
+      seen.note(dist.home_of(i));
+      abreast.step(to_index(dist.home_of(i)));
+    }
   });
 }
 
 /// The same where there are as many iterations as threads: nobody has ended one before all have begun.
 void run_at_once(tbb::task_arena& arena, unsigned threads, const homing::regular_distribution<>& dist, tally& seen) {
   std::atomic<std::size_t> begun{0};
-  gathering all(arena, threads - 1);
-  arena.execute([&] {
-    homing::parallel_for(
-        range(0, dist.size()),
-        [&](const range& r) {
-          all.let_go();
-          for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(dist.home_of(i));
-          begun.fetch_add(r.size());
-          await("all iterations", [&] { return begun.load() == dist.size(); });
-        },
-        dist);
+  run_with_all(arena, threads, dist.size(), dist, [&](const range& r) {
+    for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(dist.home_of(i));
+    begun.fetch_add(r.size());
+    await("all iterations", [&] { return begun.load() == dist.size(); });
   });
 }
 
@@ -113,17 +113,10 @@ void run_at_once(tbb::task_arena& arena, unsigned threads, const homing::regular
 void run_learning(tbb::task_arena& arena, unsigned threads, const homing::regular_distribution<>& dist,
                   tbb::affinity_partitioner& learning, tally& seen) {
   std::atomic<std::size_t> begun{0};
-  gathering all(arena, threads - 1);
-  arena.execute([&] {
-    tbb::parallel_for(
-        range(0, dist.size()),
-        [&](const range& r) {
-          all.let_go();
-          begun.fetch_add(r.size());
-          for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(dist.home_of(i));
-          for (int round = 0; round < 100 && begun.load() < dist.size(); ++round) std::this_thread::yield();
-        },
-        learning);
+  run_with_all(arena, threads, dist.size(), learning, [&](const range& r) {
+    begun.fetch_add(r.size());
+    for (std::size_t i = r.begin(); i != r.end(); ++i) seen.note(dist.home_of(i));
+    for (int round = 0; round < 100 && begun.load() < dist.size(); ++round) std::this_thread::yield();
   });
 }
 
