@@ -31,9 +31,9 @@ inline constinit sync::atomic<bool> tasks_are_counted{false};
 
 class counters {
  public:
-  void add(event e) noexcept {
+  void add(event e, std::uint64_t times = 1) noexcept {
     auto& c = values_[static_cast<std::size_t>(e)];
-    c.store(c.load(sync::relaxed) + 1, sync::relaxed);  // relaxed: one writer, and nothing is published by it
+    c.store(c.load(sync::relaxed) + times, sync::relaxed);  // relaxed: one writer, and nothing is published by it
   }
   [[nodiscard]] std::uint64_t read(event e) const noexcept {
     return values_[static_cast<std::size_t>(e)].load(sync::relaxed);

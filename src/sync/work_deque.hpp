@@ -10,7 +10,7 @@
 ///            the owner but for growth.
 /// Errors:    push throws std::bad_alloc if the array is full and cannot grow, try_push() returns false; the deque is
 ///            then unchanged.
-/// Protocol:  docs/protocols/deque.md, labels [D1] to [D10].
+/// Protocol:  docs/protocols/deque.md, labels [D1] to [D11].
 /// Source:    TBB-NUMA figure 5, rules 3 and 6 (owner LIFO, thieves FIFO); Arora, Blumofe, Plaxton 1998 (the idea of
 ///            two ends), with entries claimed one by one instead of by index.
 #pragma once
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "platform/check.hpp"
@@ -43,6 +44,8 @@ class work_deque {
   /// Of the first array, which needs no memory, and of the next, from which on they double.
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);
   static constexpr std::size_t second_capacity = size_or_modelled(64, 4);
+  /// A thief that takes several takes no more than one of so many that are in sight. [D11]
+  static constexpr std::size_t sight_a_steal = size_or_modelled(32, 1);
 
   // Not initialized: the first entries.
   work_deque() noexcept {}  // NOLINT(modernize-use-equals-default): `= default` would clear them
@@ -134,17 +137,27 @@ class work_deque {
   /// when entries are in sight again that this thief had hidden from other threads for a moment. [D10]
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] deque_item steal(Filter&& accepts, Uncovered&& uncovered = {}) noexcept {
+    deque_item taken;
+    static_cast<void>(steal_some(std::span(&taken, 1), accepts, uncovered));
+    return taken;
+  }
+  /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one of sight_a_steal that
+  /// are in sight, but one in any case. Returns how many. [D11]
+  template <typename Filter, typename Uncovered = ignore_uncovered>
+  [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, Filter&& accepts,
+                                       Uncovered&& uncovered = {}) noexcept {
     // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
     const std::size_t from = head_.load(relaxed);
     const std::size_t to = tail_.load(relaxed);
     if (from >= to) {
-      return {};
+      return 0;
     }
+    const std::size_t wanted = std::min(into.size(), std::max<std::size_t>(1, (to - from) / sight_a_steal));
     const array* a = shared_array_.load(acquire);
     const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
     std::size_t empty_until = from;  // [from, empty_until) was seen empty
     bool contiguous = true;
-    deque_item taken;
+    std::size_t taken = 0;
     for (std::size_t at = from; at < end; ++at) {
       entry& e = a->entries[at];
       // [D5] acquire: the tag, and what the item points to, were written before D1's release.
@@ -158,13 +171,14 @@ class work_deque {
         // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
         // nothing of the taker's, and D6 is a release behind this.
         if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {
-          taken = {item, tag};
+          into[taken] = {item, tag};
+          ++taken;
         }
       }
       if (contiguous) {
         empty_until = at + 1;
       }
-      if (taken.item != 0) {
+      if (taken == wanted) {
         break;
       }
     }

@@ -1,5 +1,7 @@
 /// Deque: each entry reaches exactly one taker, whole, and none stays hidden. Method: every execution of an owner and
 /// thieves on an array of two entries; docs/protocols/deque.md.
+#include <array>
+
 #include "engine/model.hpp"
 #include "sync/work_deque.hpp"
 
@@ -94,6 +96,68 @@ const scenario two_entries("deque: two entries, pop and steal", {.sample_preempt
              t.steal();
            }});
   t.check(2);
+});
+
+/// [D11] A thief that takes two at once, beside the owner and another thief.
+std::size_t steal_two(table<3>& t) {
+  std::array<deque_item, 2> got;
+  const std::size_t count = t.deque.steal_some(got, all);
+  require(count < 2 || got[0].tag < got[1].tag, "the oldest comes first");
+  for (std::size_t i = 0; i < count; ++i) {
+    t.take(got[i]);
+  }
+  return count;
+}
+
+const scenario two_at_once("deque: two entries for one thief at once", {.sample_preemptions = 2}, [] {
+  table<3> t;
+  t.push(0);
+  t.push(1);
+  threads({[&] {
+             t.pop();
+             t.push(2);
+             t.pop();
+           },
+           [&] { steal_two(t); }});
+  t.check(3);
+});
+
+const scenario two_at_once_and_one("deque: two entries for one thief at once, beside another",
+                                   {.preemptions = 3, .sample_preemptions = 1}, [] {
+                                     table<3> t;
+                                     t.push(0);
+                                     t.push(1);
+                                     threads({[&] {
+                                                t.pop();
+                                                t.push(2);
+                                              },
+                                              [&] { steal_two(t); }, [&] { t.steal(); }});
+                                     t.check(3);
+                                   });
+
+/// [D11] with S1 and S2: what a thief has in hand for a moment is seen by a sleeper's last look, or somebody is called.
+const scenario in_hand("deque: a sleeper beside a thief that takes two at once", {.sample_preemptions = 2}, [] {
+  work_deque victims;
+  work_deque thiefs;
+  sync::atomic<int> asleep = 0;
+  bool called = false;
+  bool found = false;
+  victims.push(8, 0);
+  victims.push(16, 1);
+  threads({[&] {
+             std::array<deque_item, 2> got;
+             if (victims.steal_some(got, all) == 2) {
+               thiefs.push(got[1].item, got[1].tag);
+               sync::light_fence();
+               called = asleep.load(relaxed) == 1;
+             }
+           },
+           [&] {
+             asleep.store(1, relaxed);
+             sync::heavy_fence();
+             found = victims.has(all) || thiefs.has(all);
+           }});
+  require(called || found, "the second one is in sight, or somebody is called for it");
 });
 
 /// The owner pops to an index and pushes there again while a thief moves head above it: [D3], [D9].

@@ -7,6 +7,7 @@
 #include "runtime/dispatch/dispatch_loop.hpp"
 #include "runtime/dispatch/forks.hpp"
 #include "runtime/dispatch/observed_run.hpp"
+#include "runtime/search/own_tasks.hpp"
 #include "runtime/search/search.hpp"
 #include "runtime/search/waiters.hpp"
 #include "runtime/stack/stack_switching.hpp"

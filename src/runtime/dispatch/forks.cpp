@@ -3,7 +3,7 @@
 #include <new>
 
 #include "runtime/dispatch/bind_context.hpp"
-#include "runtime/search/find_task.hpp"
+#include "runtime/search/own_tasks.hpp"
 #include "runtime/task/fork_task.hpp"
 
 namespace homing::scheduler {

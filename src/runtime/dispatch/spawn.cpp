@@ -2,7 +2,7 @@
 #include <new>
 
 #include "runtime/dispatch/dispatch.hpp"
-#include "runtime/search/find_task.hpp"
+#include "runtime/search/own_tasks.hpp"
 
 namespace homing::scheduler {
 

@@ -9,6 +9,8 @@
 
 #include "platform/clock.hpp"
 #include "runtime/search/find_task.hpp"
+#include "runtime/search/mail.hpp"
+#include "runtime/search/own_tasks.hpp"
 #include "runtime/search/search_pace.hpp"
 #include "runtime/search/waiters.hpp"
 #include "runtime/stack/stay.hpp"

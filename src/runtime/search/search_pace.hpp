@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/arena/arena.hpp"
-#include "runtime/search/find_task.hpp"
+#include "runtime/search/search_round.hpp"
 #include "runtime/settings/control.hpp"
 
 namespace homing::scheduler {

@@ -1,4 +1,4 @@
-/// How soon a thread steals again, by what its last steals won and cost.
+/// How soon a thread steals again, and how many tasks at once, by what its last steals won and cost.
 ///
 /// A thief whose steal won less time than it cost has only carried its victim's tasks to another cache, and will soon
 /// lose them to a thief in turn. So it backs off: with each such steal it looks one round longer before it steals
@@ -6,12 +6,17 @@
 /// others search too, nobody misses the steal, and it must win more. Where lines travel slowly between CPUs, a steal
 /// must win more, too: both floors are multiples of a steal's cost where it was cheap.
 ///
+/// Where a victim has very many tasks, the next steal takes twice as many, so that it pays: a loop that spawns thousands
+/// of small tasks. The deque says how many that may be [D11]. Of the few large ones that a divided range leaves, two at
+/// once would be one too many.
+///
 /// Threads: its thread's own.
 /// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads
 /// than CPUs).
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -53,6 +58,7 @@ class steal_backoff {
     constexpr std::int64_t pays_alone_costs = 2;
     constexpr std::int64_t pays_ns = 1200;
     constexpr std::int64_t pays_costs = 12;
+    constexpr std::int64_t pays_well = 8;
     std::int64_t until_ns = now_ns;
     if (victim_dry_ns && *victim_dry_ns > stole_at_ns_) {
       until_ns = std::min(until_ns, *victim_dry_ns);
@@ -62,8 +68,12 @@ class steal_backoff {
         others_search ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
     if (until_ns - stole_at_ns_ < pays) {
       back_off();
+      tasks_ = std::min(2 * tasks_, tasks_max);
     } else {
       rounds_ = 0;
+      if (until_ns - stole_at_ns_ > pays_well * pays) {
+        tasks_ = 1;
+      }
     }
     stole_at_ns_ = 0;
   }
@@ -84,6 +94,9 @@ class steal_backoff {
     }
     return victims::with_several_tasks;
   }
+  /// By one steal, at most.
+  [[nodiscard]] std::size_t tasks_at_once() const noexcept { return tasks_; }
+  static constexpr std::size_t tasks_max = 16;
   /// Before a rest after so many rounds: no longer backs off. True if it did until now, and has not looked everywhere.
   [[nodiscard]] bool ends_at_rest(unsigned rounds) noexcept { return std::exchange(rounds_, 0) > rounds; }
 
@@ -113,6 +126,7 @@ class steal_backoff {
   std::int64_t stole_at_ns_ = 0;  ///< when its last stolen task began; 0: that steal has been judged
   slot_id victim_ = no_slot;      ///< of that steal
   unsigned rounds_ = 0;           ///< of a search, before it steals as it likes
+  std::size_t tasks_ = 1;         ///< at the next steal
   smoothed_cost cost_;
 };
 

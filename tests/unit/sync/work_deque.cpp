@@ -1,6 +1,8 @@
 /// Every item reaches exactly one taker: an owner pushes and pops with filters while six thieves steal, seeded.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -33,9 +35,11 @@ TEST(work_deque, each_item_reaches_exactly_one_taker) {
       numbers random{seed + k};
       while (!over.load(homing::sync::acquire)) {
         const unsigned left_out = random.below(8);
-        const auto got = deque.steal([&](std::uint64_t tag) { return tag != left_out; });
-        if (got.item != 0) {
-          take(got.item);
+        std::array<homing::sync::deque_item, 8> got;
+        const std::size_t several = deque.steal_some(std::span(got).first(1 + random.below(8)),
+                                                     [&](std::uint64_t tag) { return tag != left_out; });
+        for (std::size_t i = 0; i < several; ++i) {
+          take(got[i].item);
         }
       }
     });
@@ -81,6 +85,28 @@ TEST(work_deque, owner_takes_the_youngest_and_thief_the_oldest_that_fits) {
   EXPECT_EQ(deque.steal(even).item, 2U);
   EXPECT_EQ(deque.steal(any).item, 1U);
   EXPECT_EQ(deque.steal(any).item, 3U);
+}
+
+TEST(work_deque, a_thief_takes_several_of_many_and_one_of_few) {
+  const auto any = [](std::uint64_t) { return true; };
+  work_deque deque;
+  constexpr std::uintptr_t count = 4 * work_deque::sight_a_steal;
+  for (std::uintptr_t i = 1; i <= count; ++i) {
+    deque.push(i, 0);
+  }
+  std::array<homing::sync::deque_item, 8> got;
+  ASSERT_EQ(deque.steal_some(got, any), 4U) << "one for " << work_deque::sight_a_steal << " in sight";
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(got[i].item, i + 1) << "the oldest first";
+  }
+  EXPECT_EQ(deque.steal_some(std::span(got).first(2), any), 2U) << "no more than there is room for";
+  EXPECT_EQ(got[0].item, 5U);
+  while (deque.about_size() >= work_deque::sight_a_steal) {
+    static_cast<void>(deque.pop(any));
+  }
+  EXPECT_EQ(deque.steal_some(got, any), 1U) << "one of few";
+  EXPECT_EQ(got[0].item, 7U);
+  EXPECT_EQ(deque.steal_some(got, [](std::uint64_t tag) { return tag == 1; }), 0U) << "none that it may not have";
 }
 
 }  // namespace

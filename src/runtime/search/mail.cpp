@@ -1,0 +1,56 @@
+#include "runtime/search/mail.hpp"
+
+#include "runtime/search/own_tasks.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, const search_round& how) {
+  const isolation_tag isolation = how.scope.isolation;
+  sync::mailbox* box = place.load(sync::acquire);
+  if (box == nullptr) {
+    return nullptr;
+  }
+  for (;;) {
+    const std::uintptr_t item =
+        box->take([&](std::uint64_t tag) { return tag_fits(tag, isolation) && how.may_take(t); });
+    if (item == 0) {
+      return nullptr;
+    }
+    if (task* found = verified(t, unwrap(t, item), isolation)) {
+      t.counters.add(observe::event::mailbox);
+      return found;
+    }
+  }
+}
+
+}  // namespace
+
+bool has_mail(const thread_state& t, isolation_tag isolation) noexcept {
+  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
+    const sync::mailbox* const box = place.load(sync::acquire);
+    return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
+  };
+  return has(t.slot->mail) || has(t.in->domain(t.domain).mail);
+}
+
+task* take_mail(thread_state& t, const search_round& how) {
+  arena& a = *t.in;
+  if (task* found = take_mail(t, t.slot->mail, how)) {
+    return found;
+  }
+  arena_domain& home = a.domain(t.domain);
+  if (task* found = take_mail(t, home.mail, how)) {
+    return found;
+  }
+  for (arena_slot& sibling : a.slots_of(home)) {
+    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
+      if (task* found = take_mail(t, sibling.mail, how)) {
+        return found;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace homing::scheduler

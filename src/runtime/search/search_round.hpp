@@ -1,0 +1,51 @@
+/// One look for the next task: how far it goes, and what it has found.
+///
+/// Threads: values of the searching thread.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/task/search_scope.hpp"
+#include "runtime/task/task_access.hpp"
+#include "runtime/thread/steal_backoff.hpp"
+
+namespace homing::scheduler {
+
+enum class patience : bool { none, some };  ///< whether mail for threads that are only expected is left for them
+
+/// What a look found.
+struct found_task {
+  task* what = nullptr;
+  task_queue* from = nullptr;  ///< the shared queue in which it lay; null: it lay elsewhere
+
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+/// What a thief does about forks that are private: asks for one, or, where nobody has answered, takes it; in the end
+/// also one whose data is in another domain.
+enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
+
+/// What a waiter says when there is work: waiters.hpp. Asked behind the load, or under the lock, by which the thread
+/// sees that work: so it knows what the pusher knew. [A12]
+using may_take_work = bool(const thread_state& t) noexcept;
+
+/// Whether a round goes on to the next victim once there is news: mail has come, or what the thread waits for is over.
+/// On its way past many victims in other domains it would else find out microseconds late. Nor does it visit more than
+/// some victims, others each time: its cost does not grow with the machine, nor what it costs those whose deques it
+/// looks at. A last round is whole: behind it the thread leaves.
+enum class round_end : std::uint8_t { whole, at_news };
+
+/// How far one round of a search goes.
+struct search_round {
+  search_scope scope;                  ///< what the thread may take
+  may_take_work* may_take;             ///< and whether it may
+  victims steals_from = victims::any;  ///< of those whom it may steal from
+  patience with_mail = patience::none;
+  insistence on_forks = insistence::asks;
+  round_end end = round_end::whole;
+  const wait_context* wait = nullptr;  ///< what the thread waits for; null: nothing that a round could see
+  unsigned number = 0;                 ///< of the search's rounds, from 0 on: whom a round that is not whole visits
+};
+
+}  // namespace homing::scheduler

@@ -1,0 +1,294 @@
+#include "runtime/search/stealing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <span>
+
+#include "platform/clock.hpp"
+#include "runtime/arena/arena_access.hpp"
+#include "runtime/search/mail.hpp"
+#include "runtime/search/own_tasks.hpp"
+#include "runtime/task/fork_task.hpp"
+#include "runtime/thread/dispatcher.hpp"
+
+namespace homing::scheduler {
+namespace {
+
+using observe::event;
+
+/// Of an affinity to the thief's own domain: whether it is that of another slot, whose thread looks for work.
+bool is_of_searching_sibling(const thread_state& t, affinity wished) noexcept {
+  return names_slot(wished) && slot_of(wished) != t.slot_number && t.in->slot(slot_of(wished)).searching.is_set();
+}
+
+/// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
+bool is_idle_as_upstream(const thread_state& t, affinity wished) noexcept {
+  const arena& a = *t.in;
+  if (names_slot(wished)) {
+    const arena_slot& slot = a.slot(slot_of(wished));
+    return slot_of(wished) != t.slot_number && (slot.searching.is_set() || !slot.hold.is_held());
+  }
+  const domain_index home = a.home_of(wished);
+  if (home == t.domain) {
+    return false;
+  }
+  const bool has_threads = std::any_of(a.slots().begin(), a.slots().end(), [home](const arena_slot& s) {
+    return s.hold.is_held() && s.domain.load(sync::relaxed) == home;
+  });
+  return !has_threads || a.searching.in_domain(home) > 0;
+}
+
+/// Figure 9, word for word: the mailbox's counter is above 0, or threads that are allotted there have not come yet.
+bool is_idle_as_in_figure_9(const thread_state& t, affinity wished) noexcept {
+  const arena& a = *t.in;
+  const domain_index home = a.home_of(wished);
+  if (home == t.domain) {  // the mailbox is the thief's own, and it has looked there
+    return is_of_searching_sibling(t, wished);
+  }
+  const arena_domain& d = a.domain(home);
+  return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
+}
+
+/// The same of work whose data is in a domain; not, of work without a home.
+bool leave_for_home(const thread_state& t, domain_index home, patience p) noexcept {
+  const arena& a = *t.in;
+  if (home == t.domain || to_index(home) >= a.domain_count()) {
+    return false;
+  }
+  const arena_domain& d = a.domain(home);
+  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
+         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
+}
+
+/// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
+/// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
+/// before the one of its own domain behind it.
+bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, patience p) noexcept {
+  const arena& a = *t.in;
+  if (__builtin_expect(a.mailbox_idle() != idle_rule::homing, false)) {
+    // [M9] Only while its creator is there to take it back.
+    return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
+           (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
+  }
+  const domain_index home = a.home_of(wished);
+  if (home == t.domain) {
+    return is_of_searching_sibling(t, wished);
+  }
+  return leave_for_home(t, home, p);
+}
+
+struct stolen_task {
+  task* what = nullptr;
+  slot_id victim = no_slot;
+
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+/// [F10] Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From
+/// there they are taken if the home's threads have no time for them: the thief has had none to do for long, next to how
+/// long the work takes.
+bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexcept {
+  constexpr std::int64_t short_work_ns = 5000;  // some times what it takes to hand a part over
+  const std::int64_t began_ns = forks.began_ns.load(sync::relaxed);
+  if (began_ns == 0) {
+    return false;
+  }
+  const std::int64_t now_ns = platform::monotonic_ns();
+  const std::int64_t age_ns = now_ns - began_ns;
+  const domain_index home{forks.home.load(sync::relaxed)};
+  if (age_ns < short_work_ns || home == t.domain || to_index(home) >= t.in->domain_count()) {
+    return age_ns < short_work_ns;
+  }
+  return how != insistence::takes_from_afar || now_ns - t.looks_since_ns < age_ns / 8 ||
+         leave_for_home(t, home, patience::none);
+}
+
+/// The victim's oldest private fork as a task: asked for, and taken only if an ask stands that nobody has answered.
+task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
+  lane* const forks = slot.forks.load(sync::acquire);
+  if (forks == nullptr ||
+      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private()) ||
+      leave_forks(t, *forks, how.on_forks)) {
+    return nullptr;
+  }
+  if (how.on_forks == insistence::asks || !forks->is_asked() || !sync::fences_are_asymmetric()) {
+    forks->ask();
+    return nullptr;
+  }
+  void* room = nullptr;
+  try {
+    room = t.pool->allocate(sizeof(fork_task));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  task* taken = nullptr;
+  static_cast<void>(forks->take([&](fork_branch& b) {
+    const thread_state& owner = forks->owner();
+    if (owner.in != t.in || !how.scope.fits(owner.running->isolation) || !how.may_take(t)) {
+      return false;
+    }
+    taken = new (room) fork_task(b, *t.pool);
+    task_access::set_context(*taken, owner.running->ed.context);
+    task_access::set_isolation(*taken, owner.running->isolation);
+    task_access::set_address(*taken, {owner.slot_number, no_affinity, owner.domain});
+    return true;
+  }));
+  if (taken == nullptr) {
+    t.pool->deallocate_local(room, sizeof(fork_task));
+  }
+  return taken;
+}
+
+/// Of several tasks that were stolen the oldest, which is run; the others are kept. None if all were taken at their
+/// other places.
+task* oldest_of(thread_state& t, std::span<const sync::deque_item> taken) noexcept {
+  task* oldest = nullptr;
+  for (std::size_t i = taken.size(); i > 0; --i) {
+    if (task* const one = unwrap(t, taken[i - 1].item)) {
+      if (oldest != nullptr) {
+        keep_as_spawned(t, *oldest);
+      }
+      oldest = one;
+    }
+  }
+  return oldest;
+}
+
+stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
+  arena_slot& slot = t.in->slot(victim);
+  if (slot.forks.load(sync::relaxed) != nullptr) {
+    if (task* const found = steal_fork(t, slot, how)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
+      return {found, victim};
+    }
+  }
+  if (how.steals_from == victims::with_several_tasks && slot.tasks.has_at_most_one()) {
+    return {};
+  }
+  const isolation_tag isolation = how.scope.isolation;
+  bool takes_more = false;
+  const auto accepts = [&](std::uint64_t tag) {
+    if (!tag_fits(tag, isolation) || !how.may_take(t)) {
+      return false;
+    }
+    const affinity wished = tag_affinity(tag);
+    if (wished != no_affinity && (takes_more || leave_for_home(t, slot, wished, how.with_mail))) {
+      if (!takes_more) {
+        t.counters.add(event::bypass);
+      }
+      return false;
+    }
+    takes_more = true;  // what has an address is stolen alone, or first
+    return true;
+  };
+  const auto uncovered = [&] {
+    if (isolation != no_isolation || !t.running->critical_allowed) {
+      t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
+    }
+  };
+  while (!slot.tasks.looks_empty()) {
+    std::array<sync::deque_item, steal_backoff::tasks_max> taken;
+    const auto room = std::span(taken).first(isolation == no_isolation ? t.backoff.tasks_at_once() : 1);
+    takes_more = false;
+    const std::size_t count = slot.tasks.steal_some(room, accepts, uncovered);
+    if (count == 0) {
+      return {};
+    }
+    if (task* found = verified(t, oldest_of(t, room.first(count)), isolation)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, count);
+      return {found, victim};
+    }
+  }
+  return {};
+}
+
+/// What a thief asks before each victim, of lines that its own caches have.
+bool has_news(const thread_state& t, const search_round& how) noexcept {
+  return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
+}
+
+/// Victims that a round visits in its own domain, and about as many in others, if it is not whole.
+constexpr unsigned victims_a_round = 16;
+
+/// One look at the slots of [first, last) but the own, from a random one onward; at some, if the round is not whole.
+template <typename Wanted>
+stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
+  if (first >= last) {
+    return {};
+  }
+  const unsigned count = last - first;
+  const unsigned start = count > 2 ? t.random_below(count) : 0;
+  unsigned left = how.end == round_end::whole ? count : victims_a_round;
+  for (unsigned i = 0; i < count && left > 0; ++i) {
+    const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
+    if (victim != t.slot_number && wanted(victim)) {
+      if (how.end == round_end::at_news && has_news(t, how)) {
+        return {};
+      }
+      if (const stolen_task found = steal_from(t, victim, how)) {
+        return found;
+      }
+      --left;
+    }
+  }
+  return {};
+}
+
+/// Domains by distance, the own first; a round that is not whole visits some of the others, the next ones each time.
+stolen_task steal_outwards(thread_state& t, const search_round& how) {
+  arena& a = *t.in;
+  const auto steal_in = [&](domain_index d) {
+    const arena_domain& there = a.domain(d);
+    return steal_among(t, there.first_slot, there.last_slot, how, [](slot_id) { return true; });
+  };
+  const std::span<const domain_index> by_distance = a.settings().machine.nearest_first(t.domain);
+  if (const stolen_task found = steal_in(by_distance.front())) {
+    return found;
+  }
+  const auto others = by_distance.subspan(1);
+  const auto count = static_cast<unsigned>(others.size());
+  const unsigned share = std::max(1U, victims_a_round * (count + 1) / a.slot_count());
+  const bool is_whole = how.end == round_end::whole || share >= count;
+  const unsigned first = is_whole ? 0 : how.number % count * share;
+  for (unsigned i = 0; i < (is_whole ? count : share); ++i) {
+    if (const stolen_task found = steal_in(others[(first + i) % count])) {
+      return found;
+    }
+  }
+  return {};
+}
+
+/// Rule 6, outwards: same L3, same domain, then by distance; or as HOMING_STEAL says.
+stolen_task steal_by_policy(thread_state& t, const search_round& how) {
+  arena& a = *t.in;
+  const auto any = [](slot_id) { return true; };
+  const scheduler_settings& settings = a.settings();
+  if ((a.domain_count() == 1 && !settings.has_l3_groups) || a.steal() == steal_policy::random) {
+    return steal_among(t, 0, a.slot_count(), how, any);
+  }
+  if (settings.has_l3_groups) {
+    const arena_domain& own = a.domain(t.domain);
+    const auto same_l3 = [&](slot_id s) { return a.slot(s).l3_group.load(sync::relaxed) == t.l3_group; };
+    if (const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3)) {
+      return found;
+    }
+  }
+  if (a.steal() == steal_policy::domain) {
+    return steal_among(t, 0, a.slot_count(), how, [&](slot_id s) { return a.may_steal_from(a.slot(s), t.domain); });
+  }
+  return steal_outwards(t, how);
+}
+
+}  // namespace
+
+task* steal(thread_state& t, const search_round& how) {
+  const std::int64_t began_ns = t.backoff.times_next_steal() ? platform::monotonic_ns() : 0;
+  const stolen_task found = steal_by_policy(t, how);
+  if (found) {
+    t.backoff.has_stolen(found.victim, began_ns, platform::monotonic_ns());
+  }
+  return found.what;
+}
+
+}  // namespace homing::scheduler

@@ -1,0 +1,79 @@
+/// How soon a thread steals again, and how much, by what its steals won: on made-up times, each of them given.
+#include "runtime/thread/steal_backoff.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using homing::scheduler::slot_id;
+using homing::scheduler::steal_backoff;
+using homing::scheduler::victims;
+
+constexpr bool alone = false;
+constexpr bool others_search = true;
+
+/// A steal at 1,000,000 ns that won so much, from a victim that never ran dry.
+void steal_that_won(steal_backoff& b, std::int64_t won_ns, bool company) {
+  constexpr std::int64_t at_ns = 1'000'000;
+  b.has_stolen(slot_id{1}, at_ns, at_ns);
+  ASSERT_TRUE(b.victim_to_judge());
+  b.judge(at_ns + won_ns, {}, company);
+  ASSERT_FALSE(b.victim_to_judge());
+}
+
+TEST(steal_backoff, a_steal_that_wins_less_than_it_cost_makes_the_next_one_late) {
+  steal_backoff b;
+  EXPECT_EQ(b.in_round(0), victims::any);
+  steal_that_won(b, 100, alone);
+  EXPECT_EQ(b.in_round(0), victims::none);
+  EXPECT_EQ(b.in_round(1), victims::any);
+  steal_that_won(b, 200, alone);
+  EXPECT_EQ(b.in_round(0), victims::any);
+}
+
+TEST(steal_backoff, where_others_search_a_steal_must_win_more) {
+  steal_backoff b;
+  steal_that_won(b, 1000, others_search);
+  EXPECT_EQ(b.in_round(0), victims::none);
+  steal_that_won(b, 1200, others_search);
+  EXPECT_EQ(b.in_round(0), victims::any);
+}
+
+TEST(steal_backoff, only_the_time_counts_in_which_the_victim_had_work) {
+  steal_backoff b;
+  b.has_stolen(slot_id{1}, 1'000'000, 1'000'000);
+  b.judge(1'100'000, 1'000'050, alone);
+  EXPECT_EQ(b.in_round(0), victims::none);
+}
+
+TEST(steal_backoff, steals_that_win_little_take_twice_as_many_up_to_a_limit) {
+  steal_backoff b;
+  EXPECT_EQ(b.tasks_at_once(), 1U);
+  for (std::size_t expected = 2; expected <= steal_backoff::tasks_max; expected *= 2) {
+    steal_that_won(b, 100, alone);
+    EXPECT_EQ(b.tasks_at_once(), expected);
+  }
+  steal_that_won(b, 100, alone);
+  EXPECT_EQ(b.tasks_at_once(), steal_backoff::tasks_max);
+}
+
+TEST(steal_backoff, as_many_go_on_while_that_pays_and_one_once_it_pays_well) {
+  steal_backoff b;
+  steal_that_won(b, 100, alone);
+  steal_that_won(b, 100, alone);
+  steal_that_won(b, 300, alone);
+  EXPECT_EQ(b.tasks_at_once(), 4U);
+  steal_that_won(b, 5000, alone);
+  EXPECT_EQ(b.tasks_at_once(), 1U);
+}
+
+TEST(steal_backoff, who_rests_steals_anew_as_it_likes) {
+  steal_backoff b;
+  steal_that_won(b, 100, alone);
+  steal_that_won(b, 100, alone);
+  EXPECT_TRUE(b.ends_at_rest(1)) << "it has not looked everywhere";
+  EXPECT_EQ(b.in_round(0), victims::any);
+  EXPECT_FALSE(b.ends_at_rest(1));
+}
+
+}  // namespace
