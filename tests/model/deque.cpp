@@ -123,7 +123,7 @@ const scenario two_at_once("deque: two entries for one thief at once", {.sample_
 });
 
 const scenario two_at_once_and_one("deque: two entries for one thief at once, beside another",
-                                   {.preemptions = 3, .sample_preemptions = 1}, [] {
+                                   {.preemptions = 2, .in_sample = false}, [] {
                                      table<3> t;
                                      t.push(0);
                                      t.push(1);
