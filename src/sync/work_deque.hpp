@@ -44,8 +44,6 @@ class work_deque {
   /// Of the first array, which needs no memory, and of the next, from which on they double.
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);
   static constexpr std::size_t second_capacity = size_or_modelled(64, 4);
-  /// A thief that takes several takes no more than one of so many that are in sight. [D11]
-  static constexpr std::size_t sight_a_steal = size_or_modelled(32, 1);
 
   // Not initialized: the first entries.
   work_deque() noexcept {}  // NOLINT(modernize-use-equals-default): `= default` would clear them
@@ -138,13 +136,13 @@ class work_deque {
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] deque_item steal(Filter&& accepts, Uncovered&& uncovered = {}) noexcept {
     deque_item taken;
-    static_cast<void>(steal_some(std::span(&taken, 1), accepts, uncovered));
+    static_cast<void>(steal_some(std::span(&taken, 1), 1, accepts, uncovered));
     return taken;
   }
-  /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one of sight_a_steal that
+  /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one of `one_of` (> 0) that
   /// are in sight, but one in any case. Returns how many. [D11]
   template <typename Filter, typename Uncovered = ignore_uncovered>
-  [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, Filter&& accepts,
+  [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, std::size_t one_of, Filter&& accepts,
                                        Uncovered&& uncovered = {}) noexcept {
     // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
     const std::size_t from = head_.load(relaxed);
@@ -152,7 +150,7 @@ class work_deque {
     if (from >= to) {
       return 0;
     }
-    const std::size_t wanted = std::min(into.size(), std::max<std::size_t>(1, (to - from) / sight_a_steal));
+    const std::size_t wanted = std::min(into.size(), std::max<std::size_t>(1, (to - from) / one_of));
     const array* a = shared_array_.load(acquire);
     const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
     std::size_t empty_until = from;  // [from, empty_until) was seen empty

@@ -101,7 +101,7 @@ const scenario two_entries("deque: two entries, pop and steal", {.sample_preempt
 /// [D11] A thief that takes two at once, beside the owner and another thief.
 std::size_t steal_two(table<3>& t) {
   std::array<deque_item, 2> got;
-  const std::size_t count = t.deque.steal_some(got, all);
+  const std::size_t count = t.deque.steal_some(got, 1, all);
   require(count < 2 || got[0].tag < got[1].tag, "the oldest comes first");
   for (std::size_t i = 0; i < count; ++i) {
     t.take(got[i]);
@@ -146,7 +146,7 @@ const scenario in_hand("deque: a sleeper beside a thief that takes two at once",
   victims.push(16, 1);
   threads({[&] {
              std::array<deque_item, 2> got;
-             if (victims.steal_some(got, all) == 2) {
+             if (victims.steal_some(got, 1, all) == 2) {
                thiefs.push(got[1].item, got[1].tag);
                sync::light_fence();
                called = asleep.load(relaxed) == 1;

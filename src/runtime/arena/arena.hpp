@@ -48,6 +48,12 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] unsigned concurrency_now() const noexcept {
     return max_concurrency_ + (max_workers_ == 0 && account_.mandatory.load(sync::relaxed) ? 1U : 0U);
   }
+  /// [D11] A thief takes several tasks only where there are so many for each. Where threads share CPUs they must be more:
+  /// who has taken them may not have a CPU.
+  [[nodiscard]] unsigned tasks_a_steal() const noexcept {
+    const topology::machine& m = settings().machine;
+    return m.is_virtual() || max_concurrency_ > m.default_concurrency() ? 32 : 8;
+  }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
   [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
   [[nodiscard]] const arena_request& request() const noexcept { return request_; }

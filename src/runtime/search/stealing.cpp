@@ -191,7 +191,7 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
     std::array<sync::deque_item, steal_backoff::tasks_max> taken;
     const auto room = std::span(taken).first(isolation == no_isolation ? t.backoff.tasks_at_once() : 1);
     takes_more = false;
-    const std::size_t count = slot.tasks.steal_some(room, accepts, uncovered);
+    const std::size_t count = slot.tasks.steal_some(room, t.in->tasks_a_steal(), accepts, uncovered);
     if (count == 0) {
       return {};
     }

@@ -72,7 +72,7 @@ class steal_backoff {
     } else {
       rounds_ = 0;
       if (until_ns - stole_at_ns_ > pays_well * pays) {
-        tasks_ = 1;
+        tasks_ = std::max<std::size_t>(1, tasks_ / 2);
       }
     }
     stole_at_ns_ = 0;
@@ -96,7 +96,7 @@ class steal_backoff {
   }
   /// By one steal, at most.
   [[nodiscard]] std::size_t tasks_at_once() const noexcept { return tasks_; }
-  static constexpr std::size_t tasks_max = 16;
+  static constexpr std::size_t tasks_max = 32;
   /// Before a rest after so many rounds: no longer backs off. True if it did until now, and has not looked everywhere.
   [[nodiscard]] bool ends_at_rest(unsigned rounds) noexcept { return std::exchange(rounds_, 0) > rounds; }
 

@@ -57,12 +57,15 @@ TEST(steal_backoff, steals_that_win_little_take_twice_as_many_up_to_a_limit) {
   EXPECT_EQ(b.tasks_at_once(), steal_backoff::tasks_max);
 }
 
-TEST(steal_backoff, as_many_go_on_while_that_pays_and_one_once_it_pays_well) {
+TEST(steal_backoff, as_many_go_on_while_that_pays_and_half_where_it_pays_well) {
   steal_backoff b;
   steal_that_won(b, 100, alone);
   steal_that_won(b, 100, alone);
   steal_that_won(b, 300, alone);
   EXPECT_EQ(b.tasks_at_once(), 4U);
+  steal_that_won(b, 5000, alone);
+  EXPECT_EQ(b.tasks_at_once(), 2U);
+  steal_that_won(b, 5000, alone);
   steal_that_won(b, 5000, alone);
   EXPECT_EQ(b.tasks_at_once(), 1U);
 }

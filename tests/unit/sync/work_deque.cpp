@@ -36,7 +36,7 @@ TEST(work_deque, each_item_reaches_exactly_one_taker) {
       while (!over.load(homing::sync::acquire)) {
         const unsigned left_out = random.below(8);
         std::array<homing::sync::deque_item, 8> got;
-        const std::size_t several = deque.steal_some(std::span(got).first(1 + random.below(8)),
+        const std::size_t several = deque.steal_some(std::span(got).first(1 + random.below(8)), 1 + random.below(16),
                                                      [&](std::uint64_t tag) { return tag != left_out; });
         for (std::size_t i = 0; i < several; ++i) {
           take(got[i].item);
@@ -90,23 +90,25 @@ TEST(work_deque, owner_takes_the_youngest_and_thief_the_oldest_that_fits) {
 TEST(work_deque, a_thief_takes_several_of_many_and_one_of_few) {
   const auto any = [](std::uint64_t) { return true; };
   work_deque deque;
-  constexpr std::uintptr_t count = 4 * work_deque::sight_a_steal;
+  constexpr std::size_t one_of = 32;
+  constexpr std::uintptr_t count = 4 * one_of;
   for (std::uintptr_t i = 1; i <= count; ++i) {
     deque.push(i, 0);
   }
   std::array<homing::sync::deque_item, 8> got;
-  ASSERT_EQ(deque.steal_some(got, any), 4U) << "one for " << work_deque::sight_a_steal << " in sight";
+  ASSERT_EQ(deque.steal_some(got, one_of, any), 4U) << "one for " << one_of << " in sight";
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(got[i].item, i + 1) << "the oldest first";
   }
-  EXPECT_EQ(deque.steal_some(std::span(got).first(2), any), 2U) << "no more than there is room for";
+  EXPECT_EQ(deque.steal_some(std::span(got).first(2), one_of, any), 2U) << "no more than there is room for";
   EXPECT_EQ(got[0].item, 5U);
-  while (deque.about_size() >= work_deque::sight_a_steal) {
+  while (deque.about_size() >= one_of) {
     static_cast<void>(deque.pop(any));
   }
-  EXPECT_EQ(deque.steal_some(got, any), 1U) << "one of few";
+  EXPECT_EQ(deque.steal_some(got, one_of, any), 1U) << "one of few";
   EXPECT_EQ(got[0].item, 7U);
-  EXPECT_EQ(deque.steal_some(got, [](std::uint64_t tag) { return tag == 1; }), 0U) << "none that it may not have";
+  EXPECT_EQ(deque.steal_some(got, one_of, [](std::uint64_t tag) { return tag == 1; }), 0U)
+      << "none that it may not have";
 }
 
 }  // namespace
