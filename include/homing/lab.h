@@ -1,5 +1,6 @@
-/* Marks for the lab, in C: regions of a program that `homing lab` counts apart. Free of cost on real machines: a mark
- * loads a byte of the caller's own stack. What a mark is made of: docs/design/0006-the-lab.md.
+/* Marks for the lab, in C: regions of a program that `homing lab` counts apart. Next to free on real machines: for each
+ * letter of the label, and once more, a byte of the caller's own stack is loaded. What a mark is made of:
+ * docs/design/0006-the-lab.md.
  *
  *   HOMING_LAB_BEGIN("solve");
  *   ...

@@ -1,4 +1,4 @@
-/// Regions of a program that the lab counts apart; free of cost on real machines (<homing/lab.h> is the same for C).
+/// Regions of a program that the lab counts apart; next to free on real machines (<homing/lab.h> is the same for C).
 ///
 ///   homing::lab::region solve("solve");   // until the end of the block
 ///

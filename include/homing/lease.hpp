@@ -4,10 +4,10 @@
 ///   const homing::lease threads(8);                   // up to 8, the calling one included
 ///   for (std::uint32_t i = 1; i < threads.threads(); ++i) pool.start(threads.domain_of(i));
 ///
-/// While a lease lives, TBB's arenas on our libtbb.so.12 are allotted as many fewer workers, domain by domain; when it
-/// ends they get them back. On another libtbb.so.12, or with none, a lease grants all that it is asked for, and
-/// is_managed() is false. It need not be the lessee who uses TBB. <homing/openmp_lease.hpp> runs OpenMP regions on a
-/// lease.
+/// While a lease of n threads lives, TBB's arenas on our libtbb.so.12 are allotted n - 1 fewer workers, domain by
+/// domain; when it ends they get them back. Other application threads that use TBB come on top. On another
+/// libtbb.so.12, or with none, a lease grants all that it is asked for, and is_managed() is false. It need not be the
+/// lessee who uses TBB. <homing/openmp_lease.hpp> runs OpenMP regions on a lease.
 ///
 /// Needs linking to libhoming, and no TBB.
 /// Source: TBB-NUMA 3.4 and figure 4(b) (an OpenMP runtime that is registered with the RML), 4.2.

@@ -11,7 +11,7 @@
 /// keep a pool for each node, over pages whose policy was set before anybody touched them. Blocks up to 32 KiB come in
 /// size classes, blocks up to 960 KiB as runs of 64 KiB, larger ones as mappings of their own.
 ///
-/// One memory node: one pool, and no NUMA call at all. A virtual machine: the homes are kept in a book (where() reads
+/// One memory node: one pool, and no NUMA call at all. A made-up machine: the homes are kept in a book (where() reads
 /// it).
 ///
 /// Ownership: a resource owns its memory; containers must end before it. One that ends while blocks are alive says so

@@ -5,16 +5,16 @@
 ///   homing::placed_range placed = homing::enforce(d, x);      // moves what is there, sets the policy for what is not
 ///   if (!placed.report().complete()) std::puts(placed.report().describe().c_str());
 ///
-/// The unit is the page really in use (its *grain*): 4 KiB, 2 MiB where the kernel uses a transparent huge page, more
-/// in hugetlbfs. Only grains that lie inside the range are placed; what the range shares with its neighbours at its two
-/// ends stays where it is and is counted as `edge`. A grain with elements of several homes goes to the one with most of
-/// its bytes (the first of equals) and is counted as `mixed`.
+/// What is placed is the page really in use (its *grain*): 4 KiB, 2 MiB where the kernel uses a transparent huge page,
+/// more in hugetlbfs. Only grains that lie inside the range are placed; what the range shares with its neighbours at
+/// its two ends stays where it is and is counted as `edge`. A grain with elements of several homes goes to the one with
+/// most of its bytes (the first of equals) and is counted as `mixed`.
 ///
 /// What can't be placed is said, never passed over: pages that other processes map as well, pages of read-only mappings
 /// of files, pages that the kernel holds (locked for I/O), full nodes, and system calls that a sandbox refuses.
 ///
 /// One memory node, or a machine whose domains share one: there is nothing to choose. Nothing is called, nothing set.
-/// A virtual machine: the homes are kept in a book, and every answer says is_virtual.
+/// A made-up machine: the homes are kept in a book, and every answer says is_virtual.
 ///
 /// Threads: any, at the same time, on ranges that share no page. Other threads may use the memory meanwhile, unless
 /// access::exclusive is given. Memory is only ever moved; its contents never change, also when a call fails half-way.
@@ -159,7 +159,7 @@ inline constexpr std::size_t mapping_count_max = 4096;
 ///
 /// Ownership: of the policy, never of the memory. A page that is placed again belongs to the newer object, and the
 ///            older one leaves it alone. End it, or release() it, before the memory is unmapped.
-///            On a virtual machine also of the range's entries in the book: they end with it.
+///            On a made-up machine also of the range's entries in the book: they end with it.
 /// Threads: like a container.
 class [[nodiscard]] HOMING_API placed_range {
  public:
@@ -200,7 +200,7 @@ struct node_pages {
 enum class page_source {
   kernel,     ///< move_pages' query: exact
   numa_maps,  ///< /proc/self/numa_maps, where the query is refused: exact, but for mappings partly in the range
-  book,       ///< a virtual machine's book
+  book,       ///< a made-up machine's book
   one_node    ///< there is only one node: pages that are there are on it
 };
 

@@ -4,7 +4,7 @@
 /// Numbers with two faces have two types: an OS id (node_id, cpu_id: sparse, for people) and a dense index
 /// (node_index, domain_index: for arrays). An index belongs to the snapshot that it came from.
 ///
-/// Made-up machines (HOMING_TOPOLOGY, HWLOC_SYNTHETIC, HWLOC_XMLFILE) are read like real ones and are_virtual.
+/// Made-up machines (HOMING_TOPOLOGY, HWLOC_SYNTHETIC, HWLOC_XMLFILE) are read like real ones; is_virtual() tells.
 #pragma once
 
 #include <homing/export.hpp>
@@ -30,7 +30,7 @@ struct domain_info {
   int socket;                                  ///< OS id of the package, -1 if unknown
   std::vector<cpu_id> cpus;                    ///< CPUs that this process may use, ascending; never empty
   std::vector<std::vector<cpu_id>> l3_groups;  ///< `cpus` by shared L3 cache; one group if none is known
-  std::vector<cpu_id> runs_on;                 ///< real CPUs to bind to: `cpus`, or on a virtual machine its share
+  std::vector<cpu_id> runs_on;                 ///< real CPUs to bind to: `cpus`, or on a made-up machine its share
 };
 
 /// What a NUMA node can give this process.
@@ -91,7 +91,7 @@ class HOMING_API snapshot {
   [[nodiscard]] const node_info& at(node_index node) const noexcept;
   /// The node with this OS id; nothing if there is none.
   [[nodiscard]] std::optional<node_index> find(node_id id) const noexcept;
-  /// The domain of a real CPU; nothing on a virtual machine and for a CPU that this process may not use.
+  /// The domain of a real CPU; nothing on a made-up machine and for a CPU that this process may not use.
   [[nodiscard]] std::optional<domain_index> domain_of(cpu_id cpu) const noexcept;
   /// The node that the domain's memory comes from, by OS id.
   [[nodiscard]] node_id memory_id(domain_index domain) const noexcept;
@@ -141,7 +141,7 @@ class HOMING_API snapshot {
 HOMING_API snapshot refresh();
 
 /// The domain that the calling thread works in, by the current snapshot: the one it is bound to by `bound_thread`, else
-/// that of the CPU it runs on now. A thread on a virtual machine, or on a CPU that was not the process's when the
+/// that of the CPU it runs on now. A thread on a made-up machine, or on a CPU that was not the process's when the
 /// snapshot was taken, is dealt a domain when it first asks, in proportion to their CPUs, and keeps it.
 /// A few nanoseconds. Threads: any. Errors: 0 where the machine has not been read yet and there is no memory to.
 [[nodiscard]] HOMING_API domain_index current_domain() noexcept;
