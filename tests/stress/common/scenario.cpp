@@ -40,6 +40,7 @@ const std::vector<scenario>& all_scenarios() {
        one_tree<plain | feature_suspend | feature_isolate | feature_arena>},
       {"nest", "everything inside everything", one_tree<feature_all>},
       {"addresses", "tasks and loops with homes, pinned sections, enqueues", addressed_trees},
+      {"many", "thousands of small tasks from one thread, which thieves take several at a time", swarms_of_tasks},
       {"storm", "everything inside everything, by many application threads", trees_of_threads},
       {"external_threads", "application threads that come and go", short_lived_external_threads},
       {"crowd", "more application threads than slots in one arena", crowded_arena},

@@ -69,6 +69,7 @@ int thread_count();
 // The scenarios that are more than a tree, by file.
 void trees_of_threads(const round& r);              // external_threads.cpp
 void addressed_trees(const round& r);               // addresses.cpp
+void swarms_of_tasks(const round& r);               // many_tasks.cpp
 void short_lived_external_threads(const round& r);  // external_threads.cpp
 void crowded_arena(const round& r);                 // external_threads.cpp
 void enqueue_and_leave(const round& r);             // enqueues.cpp
