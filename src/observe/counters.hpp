@@ -35,6 +35,10 @@ class counters {
     auto& c = values_[static_cast<std::size_t>(e)];
     c.store(c.load(sync::relaxed) + 1, sync::relaxed);  // relaxed: one writer, and nothing is published by it
   }
+  /// In the child of a fork: what the thread did before is its parent's.
+  void begin_anew() noexcept {
+    for (auto& c : values_) c.store(0, sync::relaxed);
+  }
   [[nodiscard]] std::uint64_t read(event e) const noexcept {
     return values_[static_cast<std::size_t>(e)].load(sync::relaxed);
   }
