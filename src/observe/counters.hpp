@@ -22,7 +22,7 @@ enum class event : std::uint8_t {
   shared_queue,  ///< taken from a shared queue
   revoke,        ///< an affinitized task that its own creator took back, in another domain than its home
   bypass,        ///< an affinitized task that a thief left for its home domain
-  wakeup,        ///< futex wakes issued
+  wakeup,        ///< an idle worker called for work; one that has slept for a while is woken by it
   count_
 };
 
