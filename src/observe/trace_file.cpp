@@ -48,13 +48,18 @@ class event_text {
     any_event_ = true;
     add(format, values...);
   }
-  void hand_on() {
-    wanted_ = wanted_ && take_(text_);
-    text_.clear();
+  void end() {
+    text_ += "\n]}\n";
+    hand_on();
   }
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
 
  private:
+  void hand_on() {
+    wanted_ = wanted_ && take_(text_);
+    text_.clear();
+  }
+
   static constexpr std::size_t block_bytes = std::size_t{1} << 16U;
   static constexpr std::size_t line_bytes = 320;
 
@@ -131,8 +136,7 @@ void hand_on_json(const held_tasks& held, const std::vector<traced_domain>& doma
       add_task(text, t, tid, held.start_ns, buffer->end_ns(i), now_ns);
     }
   }
-  text.add("\n]}\n");
-  text.hand_on();
+  text.end();
 }
 
 struct opened_trace {
