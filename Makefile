@@ -86,7 +86,7 @@ tsan: setup ## unit and stress tests under ThreadSanitizer
 	@$(call ctest,tsan) -L 'unit|stress|compat'
 
 install: build ## install into DESTDIR/PREFIX; the tree may be moved afterwards
-	@DESTDIR=$(DESTDIR) cmake --install build/$(PRESET) --prefix $(PREFIX) $(if $(MAKE_TERMOUT),,>/dev/null)
+	@DESTDIR="$(DESTDIR)" cmake --install build/$(PRESET) --prefix "$(PREFIX)" $(if $(MAKE_TERMOUT),,>/dev/null)
 	@echo "installed in $(DESTDIR)$(PREFIX)"
 
 format: ## clang-format over all C++ files

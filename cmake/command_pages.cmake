@@ -12,7 +12,7 @@ add_custom_command(
   COMMAND homing_cli completions zsh > ${HOMING_SHARE}/zsh/site-functions/_homing
   COMMAND homing_cli completions fish > ${HOMING_SHARE}/fish/vendor_completions.d/homing.fish
   # The lab's own, if there is a Python that runs it.
-  COMMAND sh -c "HOMING_LAB_VENV='${CMAKE_SOURCE_DIR}/.venv' '${CMAKE_SOURCE_DIR}/lab/homing-lab' manual \
+  COMMAND sh -c "HOMING_LAB_VENV='${venv}' '${CMAKE_SOURCE_DIR}/lab/homing-lab' manual \
                  > homing-lab.1 2>/dev/null && mv homing-lab.1 '${HOMING_SHARE}/man/man1' || rm -f homing-lab.1"
   COMMAND ${CMAKE_COMMAND} -E touch ${made}
   DEPENDS homing_cli ${CMAKE_SOURCE_DIR}/lab/homing_lab/cli.py ${CMAKE_SOURCE_DIR}/lab/homing_lab/report/command.py

@@ -6,6 +6,7 @@ pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 # oneTBB 2023.2.0: headers from the wheel tbb-devel, the stock library from the wheel tbb.
 if(DEFINED ENV{HOMING_VENV})
   set(venv $ENV{HOMING_VENV})
+  cmake_path(ABSOLUTE_PATH venv BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)   # as scripts/setup has it
 else()
   set(venv ${CMAKE_CURRENT_SOURCE_DIR}/.venv)
 endif()

@@ -26,9 +26,5 @@ foreach(part clock names)
   add_dependencies(homing_lab_init homing_lab_${part})
 endforeach()
 
-# `homing lab` of the build tree: the source tree's launcher, with this build's binaries unless the user names others.
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/bin/homing-lab @ONLY CONTENT [[#!/bin/sh
-HOMING_LAB_BUILD=${HOMING_LAB_BUILD:-@CMAKE_BINARY_DIR@} HOMING_LAB_VENV=@venv@ exec @CMAKE_SOURCE_DIR@/lab/homing-lab "$@"
-]])
-file(CHMOD ${CMAKE_BINARY_DIR}/bin/homing-lab PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
-     WORLD_READ WORLD_EXECUTE)
+include(launcher)
+homing_launcher(lab ${CMAKE_SOURCE_DIR}/lab/homing-lab)

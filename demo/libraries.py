@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_INIT = re.compile(r"calling init: (\S*/libtbb\.so\.12\S*)")
+_INIT = re.compile(r"calling init: (.*/libtbb\.so\.12.*)")
 _CLEARED = ("HOMING_", "HWLOC_", "TBB_", "NUMBA_", "LD_")
 """What a caller's environment must not change: settings of either library and of the loader."""
 

@@ -144,6 +144,23 @@ std::string homes_table(const ordered_json& report) {
   return text;
 }
 
+std::string tasks_rows(const ordered_json& report) {
+  if (report["domains"] == 0 && report["tasks"]["executed"] == 0) {
+    return "  no task was reported; a process that ends by _exit, abort, exec or a signal reports none\n";
+  }
+  std::string text;
+  for (const row& r : rows) {
+    const ordered_json& value = report[ordered_json::json_pointer(r.path)];
+    text += fmt::format("  {:<26}{:>14}", r.label, figure(value));
+    if (r.whole != nullptr && value.is_number()) {
+      const ordered_json& whole = report[ordered_json::json_pointer(r.whole)];
+      if (whole.is_number()) text += share_of(value.get<std::uint64_t>(), whole.get<std::uint64_t>());
+    }
+    text += '\n';
+  }
+  return text + homes_table(report);
+}
+
 std::string pages_row(const char* label, const ordered_json& bytes_by_node) {
   std::string text = fmt::format("  {:<26}", label);
   if (!bytes_by_node.is_object()) return text + fmt::format("{:>14}\n", "not measured");
@@ -209,17 +226,7 @@ std::string report_table(const ordered_json& report) {
       fmt::format("homing: {}{}, {}", counted(report["domains"], "domain"),
                   report["virtual"] == true ? " of a virtual machine" : "", counted(report["threads"], "thread"));
   if (report["processes"] > 1) text += fmt::format("; sums of {} processes", report["processes"].dump());
-  text += '\n';
-  for (const row& r : rows) {
-    const ordered_json& value = report[ordered_json::json_pointer(r.path)];
-    text += fmt::format("  {:<26}{:>14}", r.label, figure(value));
-    if (r.whole != nullptr && value.is_number()) {
-      const ordered_json& whole = report[ordered_json::json_pointer(r.whole)];
-      if (whole.is_number()) text += share_of(value.get<std::uint64_t>(), whole.get<std::uint64_t>());
-    }
-    text += '\n';
-  }
-  text += homes_table(report);
+  text += '\n' + tasks_rows(report);
   text += pages_row("pages at the end", report["bytes_by_node"]);
   if (report["fullest_bytes_by_node"].is_object())
     text += pages_row("pages when it had most", report["fullest_bytes_by_node"]);

@@ -135,6 +135,12 @@ class Runs(unittest.TestCase):
         self.assertIsNone(self.run_line(loads, meant).failure)
         self.assertIn("was meant", self.run_line(loads, other).failure)
 
+    @unittest.skipUnless(shutil.which("g++"), "needs a compiler")
+    def test_a_library_may_have_spaces_in_its_path(self):
+        meant = self.empty_library("one of two")
+        # LD_PRELOAD takes no spaces: by name, from the folder.
+        self.assertIsNone(self.run_line("LD_PRELOAD=libtbb.so.12 /bin/true; echo a 1", meant).failure)
+
     def test_the_callers_settings_do_not_reach_the_program(self):
         os.environ["HOMING_STEAL"] = "random"
         self.addCleanup(os.environ.pop, "HOMING_STEAL")

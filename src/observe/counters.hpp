@@ -22,7 +22,7 @@ enum class event : std::uint8_t {
   shared_queue,  ///< taken from a shared queue
   revoke,        ///< an affinitized task that its own creator took back, in another domain than its home
   bypass,        ///< an affinitized task that a thief left for its home domain
-  wakeup,        ///< futex wakes issued
+  wakeup,        ///< an idle worker called for work; one that has slept for a while is woken by it
   count_
 };
 
@@ -34,6 +34,10 @@ class counters {
   void add(event e, std::uint64_t times = 1) noexcept {
     auto& c = values_[static_cast<std::size_t>(e)];
     c.store(c.load(sync::relaxed) + times, sync::relaxed);  // relaxed: one writer, and nothing is published by it
+  }
+  /// In the child of a fork: what the thread did before is its parent's.
+  void begin_anew() noexcept {
+    for (auto& c : values_) c.store(0, sync::relaxed);
   }
   [[nodiscard]] std::uint64_t read(event e) const noexcept {
     return values_[static_cast<std::size_t>(e)].load(sync::relaxed);

@@ -67,13 +67,11 @@ void write_line(const std::string& text, const char* path) noexcept {
   const bool to_stderr = std::strcmp(path, "stderr") == 0;
   const platform::opened_output out = to_stderr ? platform::opened_output{STDERR_FILENO, nullptr, 0}
                                                 : platform::open_output(path, platform::output_mode::append);
+  const platform::owned_file closed_at_end(to_stderr ? -1 : out.file);
   const char* problem = out.problem;
   if (problem == nullptr && !platform::write_whole(out.file, text)) problem = std::strerror(errno);
   if (problem != nullptr) {
     platform::warn("HOMING_REPORT=%s cannot be written: %s", platform::printable(path).c_str(), problem);
-  }
-  if (out.file >= 0 && !to_stderr) {
-    close(out.file);
   }
 }
 

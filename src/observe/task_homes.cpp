@@ -28,4 +28,11 @@ void task_homes::leave_domain(unsigned domain, std::uint64_t at_home, unsigned d
   accounted_.store(at_home, sync::relaxed);
 }
 
+void task_homes::begin_anew() noexcept {
+  for (row* r = newest_.load(sync::relaxed); r != nullptr; r = r->next) {
+    for (unsigned home = 0; home < r->size; ++home) r->count[home].store(0, sync::relaxed);
+  }
+  accounted_.store(0, sync::relaxed);
+}
+
 }  // namespace homing::observe

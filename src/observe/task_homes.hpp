@@ -22,6 +22,8 @@ class task_homes {
   }
   /// The thread leaves a domain; `at_home` is its count of tasks at home so far, in all domains.
   void leave_domain(unsigned domain, std::uint64_t at_home, unsigned domain_count) noexcept;
+  /// In the child of a fork: what the thread ran before is its parent's.
+  void begin_anew() noexcept;
 
   /// Calls f(ran in, home, tasks) for each pair that occurred; a pair may come twice. `domain` and `at_home` are the
   /// thread's present ones.

@@ -14,16 +14,14 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "observe/counters.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::observe {
 
-/// How a thread came by a task.
-enum class taken_from : std::uint8_t { own, steal_near, steal_far, mailbox, shared_queue, revoke };
+/// How a thread came by a task, or to go on with one.
+enum class taken_from : std::uint8_t { own, steal_near, steal_far, mailbox, shared_queue, revoke, resumed };
 
 struct traced_task {
   std::int64_t begin_ns;  ///< of the steady clock
@@ -83,24 +81,11 @@ void switch_trace_on() noexcept;
 [[nodiscard]] trace_buffer* make_trace_buffer(const counters& now) noexcept;
 /// Threads that got none for want of memory, and in whose place there are no tasks in the trace.
 [[nodiscard]] unsigned threads_without_trace() noexcept;
-/// In the child of a fork: only the calling thread's buffer (or none) is left, and it is empty.
+/// In the child of a fork: only the calling thread's buffer (or none) is left, and it is empty, as are its counters.
 void restart_trace_after_fork(trace_buffer* mine) noexcept;
 /// The newest buffer, linked by next().
 [[nodiscard]] const trace_buffer* all_traces() noexcept;
 
 [[nodiscard]] std::int64_t trace_clock_ns() noexcept;
-
-struct traced_domain {
-  int node;  ///< OS id
-};
-
-/// The trace in Chrome's JSON (trace_event): a process a domain, a thread a thread, complete events in microseconds.
-/// A task that runs still lasts until `now_ns`, with `"ended":false` among its arguments.
-[[nodiscard]] std::string trace_json(const trace_buffer* newest, const std::vector<traced_domain>& domains,
-                                     std::int64_t now_ns);
-
-/// Writes the trace into `path`; if that exists already, as another process of the same run has it, into path.PID.
-/// Errors: one line on stderr.
-void write_trace(const char* path, const std::vector<traced_domain>& domains) noexcept;
 
 }  // namespace homing::observe

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "platform/fork.hpp"
+#include "platform/output_file.hpp"
 
 namespace homing::platform {
 namespace {
@@ -70,8 +71,8 @@ void warn(const char* format, ...) noexcept {
   const std::size_t written = std::min(static_cast<std::size_t>(std::max(wanted, 0)), room - 1);
   const std::size_t length = prefix.size() + written;
   line[length] = '\n';
-  // Nowhere to report a stderr that is closed.
-  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line, length + 1);
+  // Nowhere to report a stderr that is closed, or a pipe that nobody reads.
+  static_cast<void>(write_whole(STDERR_FILENO, {line, length + 1}));
   errno = kept;
 }
 

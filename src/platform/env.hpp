@@ -13,7 +13,8 @@ namespace homing::platform {
 inline constexpr std::size_t env_length_max = 4096;
 
 /// One line on stderr, "homing: " in front and a newline behind, in a single write(2), so that
-/// lines of several threads and processes don't mix. Cut at 1 KiB. Keeps errno; never throws.
+/// lines of several threads and processes don't mix. Cut at 1 KiB. Keeps errno; never throws. A stderr that nobody
+/// reads does not end the process.
 [[gnu::format(printf, 1, 2)]] void warn(const char* format, ...) noexcept;
 
 /// Text from outside made fit to print: at most 100 characters, no control or non-ASCII bytes.

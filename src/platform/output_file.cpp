@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 
@@ -17,20 +19,6 @@ namespace homing::platform {
 namespace {
 
 constexpr int links_max = 40;  // the kernel's own bound
-
-class owned_file {
- public:
-  explicit owned_file(int file) noexcept : file_(file) {}
-  owned_file(const owned_file&) = delete;
-  owned_file& operator=(const owned_file&) = delete;
-  ~owned_file() {
-    if (file_ >= 0) ::close(file_);
-  }
-  [[nodiscard]] int get() const noexcept { return file_; }
-
- private:
-  int file_;
-};
 
 opened_output failed(int error) noexcept { return {-1, std::strerror(error), error}; }
 
@@ -51,6 +39,40 @@ opened_output finish(int file, output_mode mode) noexcept {
   const int flags = ::fcntl(file, F_GETFL);
   ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK);  // who reads may be slow
   return {file, nullptr, 0};
+}
+
+/// The descriptor of this process that /dev/stdout, /dev/fd/N or /proc/self/fd/N name, once links are followed; or -1.
+int descriptor_named(std::string_view path) noexcept {
+  for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const char* const end = path.data() + path.size();
+    int number = -1;
+    const auto [stopped, error] = std::from_chars(path.data() + folder.size(), end, number);
+    if (error == std::errc{} && stopped == end) return number;
+  }
+  return -1;
+}
+
+/// What the program has printed and stdio still holds. Not if another thread prints: it may be stuck there.
+void flush_stdout() noexcept {
+  if (::ftrylockfile(stdout) != 0) return;
+  std::fflush(stdout);
+  ::funlockfile(stdout);
+}
+
+/// A file that a descriptor of this process writes to has one end for all: at the descriptor's place, not at one that
+/// only we know of. What is no regular file has no such place, and is opened anew, so that it blocks.
+opened_output open_shown(const char* path, output_mode mode) noexcept {
+  const int named = descriptor_named(path);
+  if (named == STDOUT_FILENO) flush_stdout();
+  struct stat info {};
+  if (named >= 0 && ::fstat(named, &info) == 0 && S_ISREG(info.st_mode) &&
+      (::fcntl(named, F_GETFL) & O_ACCMODE) != O_RDONLY) {
+    const int file = ::fcntl(named, F_DUPFD_CLOEXEC, 0);
+    return file >= 0 ? opened_output{file, nullptr, 0} : failed(errno);
+  }
+  const int file = ::open(path, flags_of(mode), 0644);
+  return file >= 0 ? finish(file, mode) : failed(errno);
 }
 
 enum class step { followed, opened_by_kernel, refused };
@@ -91,6 +113,10 @@ step follow(char (&path)[PATH_MAX], opened_output& why) noexcept {
 
 }  // namespace
 
+owned_file::~owned_file() {
+  if (file_ >= 0) ::close(file_);
+}
+
 opened_output open_output(const char* path, output_mode mode) noexcept {
   char name[PATH_MAX];
   const std::size_t length = std::strlen(path);
@@ -105,10 +131,8 @@ opened_output open_output(const char* path, output_mode mode) noexcept {
     switch (follow(name, why)) {
       case step::refused:
         return why;
-      case step::opened_by_kernel: {
-        const int shown = ::open(name, flags_of(mode), 0644);
-        return shown >= 0 ? finish(shown, mode) : failed(errno);
-      }
+      case step::opened_by_kernel:
+        return open_shown(name, mode);
       case step::followed:
         break;
     }
@@ -116,30 +140,62 @@ opened_output open_output(const char* path, output_mode mode) noexcept {
   return failed(ELOOP);
 }
 
+namespace {
+
+// A write may bring these: to the thread that writes, and by default they end the process.
+constexpr struct {
+  int error;
+  int signal;
+} signals_of_writes[] = {{EPIPE, SIGPIPE}, {EFBIG, SIGXFSZ}};
+
+/// While it exists, signals of the calling thread's writes wait; the one that the last of them has brought is taken
+/// back, and one that had been waiting stays.
+class without_signals {
+ public:
+  without_signals() noexcept {
+    ::sigemptyset(&ours_);
+    for (const auto& each : signals_of_writes) ::sigaddset(&ours_, each.signal);
+    ::sigpending(&waiting_);
+    ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  ~without_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  without_signals(const without_signals&) = delete;
+  without_signals& operator=(const without_signals&) = delete;
+
+  void take_back(int error) const noexcept {
+    for (const auto& each : signals_of_writes) {
+      if (error != each.error || ::sigismember(&waiting_, each.signal) != 0) continue;
+      sigset_t one;
+      ::sigemptyset(&one);
+      ::sigaddset(&one, each.signal);
+      const timespec now{};
+      while (::sigtimedwait(&one, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+  }
+
+ private:
+  sigset_t ours_;
+  sigset_t before_;
+  sigset_t waiting_;
+};
+
+}  // namespace
+
 bool write_whole(int file, std::string_view text) noexcept {
-  sigset_t pipe;
-  sigset_t before;
-  sigset_t waiting;
-  ::sigemptyset(&pipe);
-  ::sigaddset(&pipe, SIGPIPE);
-  ::sigpending(&waiting);
-  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
   int error = 0;
-  while (!text.empty() && error == 0) {
-    const ssize_t wrote = ::write(file, text.data(), text.size());
-    if (wrote > 0) {
-      text.remove_prefix(static_cast<std::size_t>(wrote));
-    } else if (wrote == 0 || errno != EINTR) {
-      error = wrote == 0 ? EIO : errno;
+  {
+    const without_signals quiet;
+    while (!text.empty() && error == 0) {
+      const ssize_t wrote = ::write(file, text.data(), text.size());
+      if (wrote > 0) {
+        text.remove_prefix(static_cast<std::size_t>(wrote));
+      } else if (wrote == 0 || errno != EINTR) {
+        error = wrote == 0 ? EIO : errno;
+      }
     }
+    quiet.take_back(error);
   }
-  // Ours is taken back; one that had been waiting stays.
-  if (error == EPIPE && ::sigismember(&waiting, SIGPIPE) == 0) {
-    const timespec now{};
-    while (::sigtimedwait(&pipe, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return error == 0;
 }

@@ -17,12 +17,28 @@ struct [[nodiscard]] opened_output {
   int error_number = 0;           ///< the same as an errno
 };
 
+/// Closes the file, if it is one, at its end.
+class owned_file {
+ public:
+  explicit owned_file(int file) noexcept : file_(file) {}
+  owned_file(const owned_file&) = delete;
+  owned_file& operator=(const owned_file&) = delete;
+  ~owned_file();
+  [[nodiscard]] int get() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
 /// Opens (or makes, mode 0644 less the umask) the file `path`. A symbolic link in its last place is followed only if
 /// this user, root or the kernel (/proc) made it: in a folder for everybody, such as /tmp, others lay links. A FIFO
-/// without a reader is an error, where open(2) would wait for one. Never allocates, never throws.
+/// without a reader is an error, where open(2) would wait for one. A file that /dev/stdout or another name of a
+/// descriptor shows is written where that descriptor stands, behind what was printed, and loses nothing. Never
+/// allocates, never throws.
 opened_output open_output(const char* path, output_mode mode) noexcept;
 
-/// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), not the end of the process.
+/// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), as is a limit on the size of files
+/// (EFBIG); neither is the end of the process.
 /// False: errno says why.
 [[nodiscard]] bool write_whole(int file, std::string_view text) noexcept;
 

@@ -109,6 +109,10 @@ def report(folder):
               f"each process on our library adds a line, and none of an earlier run is left: the {time} run", (seen, lines))
     seen = homing("run", "--report", "--", two, sys.executable, "-c", ASK)
     check("sums of 2 processes" in seen.err, "a table of both", seen)
+    lost = "import ctypes, os; ctypes.CDLL('libtbb.so.12'); os.fork() or os._exit(0)"
+    seen = homing("run", "--report", "--", sys.executable, "-c", lost)
+    check("no task was reported" in seen.err and "_exit" in seen.err and "steals" not in seen.err and "pages at the end" in seen.err,
+          "no task at all is said in place of zeros", seen)
     part = script(folder / "part", "#!/bin/sh\necho '{\"domains\":1,\"tasks\":{\"executed\":0}}' > $HOMING_REPORT\n")
     seen = homing("run", "--report", part)
     lines = [line for line in seen.err.splitlines() if "not measured" in line]

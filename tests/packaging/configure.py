@@ -1,8 +1,9 @@
 """Packaging: what is broken around the build is a message, not its end. Method: an MPI wrapper that can't compile, as
-Debian's openmpi-bin without its headers; and scripts/build in a tree that was copied with its build folder, with a cmake
-that only notes how it is called."""
+Debian's openmpi-bin without its headers; scripts/build in a tree that was copied with its build folder, with a cmake
+that only notes how it is called; folders with spaces in their names; an environment of Python without pip."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -64,7 +65,39 @@ def copied_tree(folder):
     check("/somewhere/else" in done.stderr, "and it is said", done)
 
 
-for test in (broken_mpi, copied_tree):
+def paths_with_spaces(folder):
+    """The build tree's launchers, and what `make install` hands on."""
+    project = folder / "a b"
+    project.mkdir()
+    script(project / "launcher", 'echo "$HOMING_SOME_BUILD|$HOMING_SOME_VENV|$*"\n')
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES NONE)\n"
+        f'list(APPEND CMAKE_MODULE_PATH "{ROOT}/cmake")\ninclude(launcher)\nset(venv "/an env")\n'
+        'homing_launcher(some "${CMAKE_SOURCE_DIR}/launcher")\n')
+    build = project / "the build"
+    subprocess.run(["cmake", "-S", project, "-B", build], check=True, stdout=subprocess.DEVNULL)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("HOMING")}
+    for given, used in (({}, build), ({"HOMING_SOME_BUILD": "/an other"}, "/an other")):
+        done = subprocess.run([build / "bin/homing-some", "x y"], env=clean | given, text=True, capture_output=True)
+        check(done.stdout == f"{used}|/an env|x y\n", f"a launcher with spaces around it, {given or 'nothing'} given", done)
+    done = subprocess.run(["make", "-n", "-C", ROOT, "install", "PREFIX=/my folder", "DESTDIR=/my stage"], text=True, capture_output=True)
+    words = [shlex.split(line) for line in done.stdout.splitlines() if "cmake --install" in line]
+    check(len(words) == 1 and "DESTDIR=/my stage" in words[0] and "/my folder" in words[0], "make install into a folder with a space",
+          done)
+
+
+def interrupted_setup(folder):
+    tree = folder / "tree"
+    (tree / "scripts/requirements").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/setup", tree / "scripts/setup")
+    (tree / "scripts/requirements/none.txt").write_text("# nothing\n")
+    environment = {name: value for name, value in os.environ.items() if name != "HOMING_VENV"}
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", tree / ".venv"], check=True)   # as far as it came
+    done = subprocess.run([tree / "scripts/setup", "none"], env=environment, text=True, capture_output=True)
+    check(done.returncode == 0 and (tree / ".venv/.installed-none").exists(), "a setup that was interrupted goes on", done)
+
+
+for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup):
     work = Path(tempfile.mkdtemp(prefix="homing-configure-"))
     try:
         test(work)

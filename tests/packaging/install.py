@@ -41,10 +41,20 @@ def consume(prefix: Path, work: Path, tbb_include: str, with_tbb: bool) -> None:
         flags = run("pkg-config", f"--define-variable=tbbinclude={tbb_include}", "--cflags", "--libs", package,
                     PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig")).split()
         binary = work / f"pkgconfig_{name}"
-        run(os.environ.get("CXX", "c++"), "-std=c++17", HERE / f"consumer/{name}.cpp", "-o", binary, *flags,
-            f"-Wl,-rpath,{prefix}/lib")
+        standard = "c++20" if name == "uses_homing" else "c++17"
+        run(os.environ.get("CXX", "c++"), f"-std={standard}", HERE / f"consumer/{name}.cpp", "-o", binary, *flags)
         run(binary)
         check(True, f"pkg-config consumer {name}")
+
+
+def without_tbb(prefix: Path, work: Path, tbb_include: str) -> None:
+    """A package of a build that had no libtbb.so.12."""
+    (prefix / "lib/homing/libtbb.so.12").unlink(missing_ok=True)
+    asked = ["cmake", "-S", HERE / "consumer", "-B", work / "without_tbb", f"-DCMAKE_PREFIX_PATH={prefix}",
+             f"-DHOMING_TBB_INCLUDE={tbb_include}", "-DWITH_TBB=ON"]
+    seen = subprocess.run(asked, text=True, capture_output=True)
+    check(seen.returncode != 0 and "libtbb.so.12 is not in" in " ".join(seen.stderr.split()),
+          "a package without libtbb.so.12 says so where it is asked for")
 
 
 def main() -> None:
@@ -84,6 +94,7 @@ def main() -> None:
         for text in prefix.rglob("*"):
             if text.suffix in (".cmake", ".pc"):
                 check(str(work) not in text.read_text(), f"{text.name} names no folder of the build")
+        without_tbb(prefix, work, options.tbb_include)
     finally:
         shutil.rmtree(work)
 

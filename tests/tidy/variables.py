@@ -18,7 +18,7 @@ READS = {
 
 table = set(re.findall(rf'"{NAME}"', TABLE.read_text())) - {"HOMING_TEST_"}
 read = {}
-for folder in ("src", "cli", "lab", "bench", "demo", "scripts", "tests/upstream", "tests/stress", "cmake"):
+for folder in ("src", "cli", "lab", "experiments", "bench", "demo", "scripts", "tests/upstream", "tests/stress", "cmake"):
     for file in (ROOT / folder).rglob("*"):
         patterns = READS.get(file.suffix)
         if not file.is_file() or file == TABLE or patterns is None or file.name.startswith("test_") or "__pycache__" in file.parts:

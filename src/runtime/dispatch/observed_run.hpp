@@ -9,8 +9,7 @@
 namespace homing::scheduler {
 
 /// Runs or cancels the task as the loop would, counts where it began, and notes it in that thread's trace, if one is
-/// made. A stack that is suspended inside the task may move: another thread notes the end. The task's exception passes
-/// through.
+/// made. A stack that is suspended inside the task may move: the trace follows it. The task's exception passes through.
 [[gnu::noinline]] task* run_observed(dispatcher& d, task& work, domain_index home);
 
 }  // namespace homing::scheduler

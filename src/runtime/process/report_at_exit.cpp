@@ -2,13 +2,16 @@
 /// when the process ends.
 #include <unistd.h>
 
+#include <climits>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include <homing/version.hpp>
 
 #include "observe/report.hpp"
 #include "observe/trace.hpp"
+#include "observe/trace_file.hpp"
 #include "platform/env.hpp"
 #include "platform/page_calls.hpp"
 #include "runtime/thread/thread_state.hpp"
@@ -17,19 +20,27 @@
 namespace homing::scheduler {
 namespace {
 
-/// A path of the environment, read when the library is loaded: a program may change its environment later.
+/// A path of the environment, read when the library is loaded, and complete: a program may change its environment and
+/// its folder later. `word` is what may be given in place of a path.
 class path_of_environment {
  public:
-  explicit path_of_environment(const char* name) noexcept {
-    if (const auto path = platform::env(name)) {
-      std::memcpy(path_, path->data(), path->size());
+  explicit path_of_environment(const char* name, std::string_view word = {}) noexcept {
+    const auto path = platform::env(name);
+    if (!path) return;
+    std::size_t length = 0;
+    // Where that fails, the folder is gone: nothing can be written there, and the path as it is says so.
+    if (*path != word && path->front() != '/' && ::getcwd(path_, PATH_MAX) != nullptr) {
+      length = std::strlen(path_);
+      path_[length++] = '/';
     }
+    std::memcpy(path_ + length, path->data(), path->size());
+    path_[length + path->size()] = '\0';
   }
   [[nodiscard]] bool given() const noexcept { return path_[0] != 0; }
   [[nodiscard]] const char* get() const noexcept { return path_; }
 
  private:
-  char path_[platform::env_length_max + 1] = {};
+  char path_[PATH_MAX + platform::env_length_max + 1] = {};
 };
 
 void add_threads(observe::report& r) {
@@ -101,7 +112,7 @@ class report_at_exit {
     }
   }
 
-  path_of_environment report_{"HOMING_REPORT"};
+  path_of_environment report_{"HOMING_REPORT", "stderr"};
   path_of_environment trace_{"HOMING_TRACE"};
 };
 

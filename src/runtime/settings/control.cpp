@@ -24,7 +24,17 @@ struct parameter_state {
 };
 
 std::mutex controls_lock;
-std::array<parameter_state, parameter_count> parameters;
+
+/// Never destroyed: threads may make and end controls while static objects are.
+union parameter_states {
+  constexpr parameter_states() noexcept : of{} {}
+  ~parameter_states() {}
+  std::array<parameter_state, parameter_count> of;
+};
+constinit parameter_states all_parameters;
+
+parameter_state& state_of(std::size_t parameter) noexcept { return all_parameters.of[parameter]; }
+
 sync::atomic<unsigned> usable_now{0};  ///< 0: as the machine was when the process began
 
 bool smaller_wins(std::size_t parameter) noexcept { return parameter == global_control::max_allowed_parallelism; }
@@ -46,7 +56,7 @@ std::size_t default_of(std::size_t parameter) {
 
 /// Under the lock, after a control came or went.
 void settle(std::size_t parameter) {
-  parameter_state& p = parameters[parameter];
+  parameter_state& p = state_of(parameter);
   if (!p.live.empty()) {
     std::size_t best = control_access::value(*p.live.front());
     for (const global_control* c : p.live) {
@@ -59,7 +69,7 @@ void settle(std::size_t parameter) {
 }
 
 std::size_t active_value(std::size_t parameter) {
-  const parameter_state& p = parameters[parameter];
+  const parameter_state& p = state_of(parameter);
   return p.is_set.load(sync::acquire) ? p.active.load(sync::relaxed) : default_of(parameter);
 }
 
@@ -69,13 +79,13 @@ std::size_t control_active_value(std::size_t parameter) { return active_value(pa
 
 void list_control(global_control& c) {
   const std::lock_guard hold(controls_lock);
-  parameters[control_access::parameter(c)].live.push_back(&c);
+  state_of(control_access::parameter(c)).live.push_back(&c);
   settle(control_access::parameter(c));
 }
 
 void unlist_control(global_control& c) {
   const std::lock_guard hold(controls_lock);
-  std::erase(parameters[control_access::parameter(c)].live, &c);
+  std::erase(state_of(control_access::parameter(c)).live, &c);
   settle(control_access::parameter(c));
 }
 
@@ -83,7 +93,7 @@ void set_default_parallelism(unsigned threads) noexcept { usable_now.store(threa
 
 std::size_t live_controls(std::size_t parameter) {
   const std::lock_guard hold(controls_lock);
-  return parameters[parameter].live.size();
+  return state_of(parameter).live.size();
 }
 
 bool terminate_on_exception() noexcept { return active_value(global_control::terminate_on_exception) != 0; }

@@ -4,6 +4,7 @@
 #include "runtime/arena/arena.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/stack/coroutine.hpp"
+#include "runtime/thread/traced_scope.hpp"
 
 namespace homing::scheduler {
 namespace {
@@ -79,8 +80,11 @@ void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, cons
   }
   to.disp->thread = &t;
   t.running = to.disp;
+  traced_scope* const traced = traced_scope::leave(t);
   from.stack.switch_to(to.stack);
-  finish_switch(*from.disp->thread);
+  thread_state& now = *from.disp->thread;
+  finish_switch(now);
+  traced_scope::go_on(now, traced);
 }
 
 namespace {

@@ -94,6 +94,7 @@ void leave_this_thread() noexcept {
   t->in = nullptr;
   t->slot = nullptr;
   t->last_arena = nullptr;
+  t->traced = nullptr;
   const std::lock_guard hold(records_lock);
   free_records.push_front(t->free_place);
 }
@@ -111,6 +112,8 @@ void keep_only_this_record_after_fork() noexcept {
   free_records.forget();  // of the parent's threads: never freed, and never used here
   if (mine != nullptr) {
     mine->next_record = nullptr;
+    mine->counters.begin_anew();
+    mine->homes.begin_anew();
   }
   newest_record.store(mine, sync::relaxed);
   observe::restart_trace_after_fork(mine == nullptr ? nullptr : mine->trace);

@@ -31,6 +31,7 @@ struct dispatcher;
 
 struct suspend_point;
 struct thread_state;
+class traced_scope;
 
 /// What a thread has to do for the stack that it has just left: docs/protocols/suspend.md [U2].
 struct after_switch_action {
@@ -88,6 +89,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   slot_id last_slot = no_slot;        ///< and the arena below: where a worker was, so that it comes back to its cache
   const arena* last_arena = nullptr;
   observe::trace_buffer* trace = nullptr;  ///< null: no trace is made
+  traced_scope* traced = nullptr;          ///< in it, the innermost task of the stack that this thread runs
 
   alignas(sync::cache_line_bytes) sync::parker parker;
   observe::counters counters;

@@ -177,6 +177,7 @@ class resource_manager final : public worker_supplier {
     bool slept = false;    ///< until now, and not new
     bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
   };
+  void wake(worker& w, bool slept) noexcept;
   void send(worker& w, arena& a, domain_index domain, bool slept) noexcept;
   enum class sent : unsigned char { one, none_has_place, none_there };
   [[nodiscard]] sent send_one_of_share(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept;
@@ -184,7 +185,7 @@ class resource_manager final : public worker_supplier {
   // standing_in.cpp [A26]
   [[nodiscard]] std::optional<domain_index> unfilled_domain(arena& a, domain_index near) noexcept;
   void call_stand_in(domain_index near) noexcept;
-  [[nodiscard]] worker* fetch_stand_in(domain_index near) noexcept;
+  [[nodiscard]] fetched fetch_stand_in(domain_index near) noexcept;
   [[nodiscard]] bool begin_stand_by() noexcept;
   void end_stand_by() noexcept;
   void hand_on_stand_by(domain_index near) noexcept;

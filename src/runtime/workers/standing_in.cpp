@@ -45,9 +45,9 @@ void resource_manager::end_stand_by() noexcept { has_stand_by_.exchange(false, s
 /// For work that needs a worker of a domain where none is to be had. With one domain there is none elsewhere, either.
 void resource_manager::call_stand_in(domain_index near) noexcept {
   while (domain_count_ > 1 && available() > 0 && begin_stand_by()) {
-    if (worker* const w = fetch_stand_in(near)) {
-      w->stands_by = true;
-      w->parker.unpark();
+    if (const fetched f = fetch_stand_in(near); f.who != nullptr) {
+      f.who->stands_by = true;
+      wake(*f.who, f.slept);
       return;
     }
     end_stand_by();
@@ -60,13 +60,13 @@ void resource_manager::call_stand_in(domain_index near) noexcept {
 }
 
 /// One that idles, or a new one.
-worker* resource_manager::fetch_stand_in(domain_index near) noexcept {
+resource_manager::fetched resource_manager::fetch_stand_in(domain_index near) noexcept {
   for (const domain_index d : machine_.nearest_first(near)) {
     if (worker* const w = pop_idle(d)) {
-      return w;
+      return {w, true, false};
     }
   }
-  return make_in_one_of(machine_.nearest_first(near));
+  return {make_in_one_of(machine_.nearest_first(near)), false, false};
 }
 
 /// A worker that stood by goes elsewhere: others may have relied on it.

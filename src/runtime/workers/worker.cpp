@@ -39,16 +39,21 @@ worker* resource_manager::pop_idle(domain_index domain) noexcept {
   return w;
 }
 
+/// For work. `slept`: the worker idled until now, and is not new.
+void resource_manager::wake(worker& w, bool slept) noexcept {
+  w.parker.unpark();
+  if (slept && this_thread_or_null != nullptr) {
+    this_thread_or_null->counters.add(observe::event::wakeup);
+  }
+}
+
 /// A worker that is on no list, to an arena with a place reserved.
 void resource_manager::send(worker& w, arena& a, domain_index domain, bool slept) noexcept {
   // [S4] It counts as searching from here on, so that the next push does not wake a second one.
   a.search().transfer_to(domain, {});
   platform::require_hot([&] { return w.assigned == nullptr; }, "S4: an idle worker is sent once");
   w.assigned = &a;
-  w.parker.unpark();
-  if (slept && this_thread_or_null != nullptr) {
-    this_thread_or_null->counters.add(observe::event::wakeup);
-  }
+  wake(w, slept);
 }
 
 bool resource_manager::send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept {

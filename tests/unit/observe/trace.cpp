@@ -1,12 +1,19 @@
 // Property: a trace holds what its threads ran, says what it dropped, and tells how each task was taken; counts by home
 // and domain add up however a thread moves. Method: buffers and tables driven by hand, one process each for the switch.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "observe/task_homes.hpp"
 #include "observe/trace.hpp"
+#include "observe/trace_file.hpp"
+#include "unit/common/file_tree.hpp"
 
 namespace {
 
@@ -16,6 +23,25 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
   return count;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// As many tasks as there is room for, and so many more.
+void fill_with_more(trace_buffer& buffer, std::size_t more) {
+  for (std::size_t i = 0; i < trace_buffer::capacity + more; ++i) {
+    const auto begin_ns = static_cast<std::int64_t>(i);
+    buffer.end(buffer.begin({begin_ns, 0, 0, taken_from::own}), begin_ns + 1);
+  }
+}
+
+long kibibytes_used_at_most() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return used.ru_maxrss;
 }
 
 /// The only trace there is, of this thread, and empty.
@@ -83,10 +109,7 @@ TEST_F(TraceOfOneThread, JsonHasAProcessADomainAndAThreadEach) {
 }
 
 TEST_F(TraceOfOneThread, AFullBufferDropsAndSaysHowMany) {
-  for (std::size_t i = 0; i < trace_buffer::capacity + 3; ++i) {
-    const auto begin_ns = static_cast<std::int64_t>(i);
-    buffer->end(buffer->begin({begin_ns, 0, 0, taken_from::own}), begin_ns + 1);
-  }
+  fill_with_more(*buffer, 3);
   EXPECT_EQ(buffer->size(), trace_buffer::capacity);
   EXPECT_EQ(buffer->dropped(), 3U);
   EXPECT_EQ((*buffer)[trace_buffer::capacity - 1].begin_ns, static_cast<std::int64_t>(trace_buffer::capacity) - 1);
@@ -115,6 +138,49 @@ TEST_F(TraceOfOneThread, TheEndOfAParentsTaskIsNoneOfItsForkedChilds) {
   EXPECT_EQ(buffer->end_ns(0), std::nullopt);
   buffer->end(childs, 4'000);
   EXPECT_EQ(buffer->end_ns(0), 4'000);
+}
+
+TEST_F(TraceOfOneThread, AForkedChildsTasksAreTakenAsItsOwnCountersSay) {
+  counters parents;
+  parents.add(event::steal_far);
+  EXPECT_EQ(buffer->how_taken(parents), taken_from::steal_far);
+  restart_trace_after_fork(buffer);
+  EXPECT_EQ(buffer->how_taken(counters()), taken_from::own) << "its counters begin anew";
+}
+
+TEST_F(TraceOfOneThread, TheFileIsTheFirstOfThreeNamesThatIsFree) {
+  const homing::testing::file_tree folder;
+  const std::string path = folder.root() + "/trace.json";
+  const std::string own = path + '.' + std::to_string(::getpid());
+  buffer->end(buffer->begin({1'000, 0, 0, taken_from::own}), 2'000);
+  for (const std::string& name : {path, own, own + ".2", own + ".3"}) {
+    ::testing::internal::CaptureStderr();
+    write_trace(path.c_str(), {{0}});
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(content_of(name).find("\"dur\":1.000"), std::string::npos) << name;
+    EXPECT_EQ(said.empty(), name == path) << said;
+  }
+}
+
+TEST_F(TraceOfOneThread, AFileThatLacksTasksIsSaidAndNeedsLittleMemory) {
+  fill_with_more(*buffer, 3);
+  const homing::testing::file_tree folder;
+  const std::string path = folder.root() + "/trace.json";
+  const long before = kibibytes_used_at_most();
+  ::testing::internal::CaptureStderr();
+  write_trace(path.c_str(), {{0}});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("lacks 3 tasks"), std::string::npos) << said;
+  EXPECT_LT(kibibytes_used_at_most() - before, 4096);
+  EXPECT_EQ(occurrences(content_of(path), "\"ph\":\"X\""), trace_buffer::capacity);
+}
+
+TEST(TaskHomes, BeginAnewInAForkedChild) {
+  static task_homes table;  // as a thread's record: never freed
+  table.ran_away(0, 1, 2);
+  table.leave_domain(0, 7, 2);
+  table.begin_anew();
+  table.for_each(1, 0, [](unsigned, unsigned, std::uint64_t) { ADD_FAILURE() << "a task of the parent"; });
 }
 
 TEST(TaskHomes, AddUpWhileAThreadMoves) {

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "unit/common/forked_child.hpp"
 
 namespace homing::platform {
 namespace {
@@ -107,6 +110,16 @@ TEST(warn, is_one_line_cut_at_a_kibibyte_and_keeps_errno) {
   errno = ENOENT;
   warn("errno stays");
   EXPECT_EQ(errno, ENOENT);
+}
+
+TEST(warn, to_a_pipe_that_nobody_reads_is_lost_and_ends_nothing) {
+  EXPECT_TRUE(homing::testing::child_can([] {
+    int ends[2];
+    if (::pipe(ends) != 0 || ::dup2(ends[1], STDERR_FILENO) < 0) return false;
+    ::close(ends[0]);
+    warn("nobody reads this");
+    return true;
+  }));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "unit/common/busy_arena.hpp"
 #include "unit/common/own_process.hpp"
 #include "unit/common/topology_fixture.hpp"
+#include "unit/common/worker_threads.hpp"
 
 namespace {
 
@@ -75,12 +76,14 @@ TEST(standing_in, by_one_that_has_yet_to_be_made) {
 }
 
 TEST(standing_in, by_one_that_rests) {
-  in_own_process(two_by_two, [] {
+  const auto report = in_own_process(two_by_two, [] {
     const auto limit = threads(4);
     tbb::task_arena other = arena_of_node(0, 1, priority::normal);
     expect_served(other);
+    await("its rest", [] { return homing::testing::sleeping_workers() == 1; });
     expect_served_beside_occupied();
   });
+  EXPECT_GE(report.number("wakeups"), 1U) << "of the one that stands in";
 }
 
 /// Whoever has stood in goes back where workers are missing.

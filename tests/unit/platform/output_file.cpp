@@ -1,0 +1,105 @@
+/// Property: what is written into a file that a user named arrives whole or is an error, and neither a reader that has
+/// gone nor a limit ends the process; other writers of the file lose nothing.
+/// Method: pipes without a reader, a limit on the size of files, files that a descriptor of this process shows.
+#include "platform/output_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "unit/common/file_tree.hpp"
+#include "unit/common/forked_child.hpp"
+
+namespace homing::platform {
+namespace {
+
+using homing::testing::child_can;
+
+bool waits(int signal) {
+  sigset_t waiting;
+  ::sigpending(&waiting);
+  return ::sigismember(&waiting, signal) != 0;
+}
+
+std::string content_of(int file) {
+  std::string text(4096, '\0');
+  const ssize_t length = ::pread(file, text.data(), text.size(), 0);
+  text.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return text;
+}
+
+std::string name_of(int file) { return "/dev/fd/" + std::to_string(file); }
+
+int pipe_that_nobody_reads() {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  return ends[1];
+}
+
+TEST(write_whole, a_pipe_that_nobody_reads_is_an_error) {
+  EXPECT_TRUE(child_can([] {
+    const int file = pipe_that_nobody_reads();
+    return !write_whole(file, "text") && errno == EPIPE && !waits(SIGPIPE);
+  }));
+}
+
+TEST(write_whole, a_limit_on_the_size_of_files_is_an_error) {
+  const testing::file_tree folder;
+  const std::string path = folder.root() + "/file";
+  EXPECT_TRUE(child_can([&] {
+    const rlimit limit{4, 4};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    const owned_file file(open_output(path.c_str(), output_mode::create).file);
+    return !write_whole(file.get(), "longer") && errno == EFBIG && !waits(SIGXFSZ);
+  }));
+}
+
+TEST(write_whole, a_signal_that_had_been_waiting_stays) {
+  EXPECT_TRUE(child_can([] {
+    sigset_t both;
+    ::sigemptyset(&both);
+    ::sigaddset(&both, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &both, nullptr);
+    ::raise(SIGPIPE);
+    return !write_whole(pipe_that_nobody_reads(), "text") && waits(SIGPIPE);
+  }));
+}
+
+TEST(open_output, a_file_that_a_descriptor_shows_is_written_where_that_one_stands) {
+  for (const output_mode mode : {output_mode::append, output_mode::replace}) {
+    const owned_file shown(::memfd_create("shown", 0));
+    ASSERT_TRUE(write_whole(shown.get(), "before, "));
+    {
+      const owned_file file(open_output(name_of(shown.get()).c_str(), mode).file);
+      ASSERT_GE(file.get(), 0);
+      EXPECT_NE(file.get(), shown.get()) << "the caller closes it";
+      ASSERT_TRUE(write_whole(file.get(), "ours, "));
+    }
+    ASSERT_TRUE(write_whole(shown.get(), "behind"));
+    EXPECT_EQ(content_of(shown.get()), "before, ours, behind");
+  }
+}
+
+TEST(open_output, what_was_printed_comes_before_what_is_written_to_dev_stdout) {
+  const owned_file shown(::memfd_create("shown", 0));
+  EXPECT_TRUE(child_can([&] {
+    ::dup2(shown.get(), STDOUT_FILENO);
+    std::fputs("printed, ", stdout);
+    const owned_file file(open_output("/dev/stdout", output_mode::append).file);
+    const bool written = write_whole(file.get(), "ours, ");
+    std::fputs("behind", stdout);
+    std::fflush(stdout);
+    return written;
+  }));
+  EXPECT_TRUE(content_of(shown.get()).ends_with("printed, ours, behind")) << content_of(shown.get());
+}
+
+}  // namespace
+}  // namespace homing::platform
