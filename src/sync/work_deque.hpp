@@ -139,8 +139,8 @@ class work_deque {
     static_cast<void>(steal_some(std::span(&taken, 1), 1, accepts, uncovered));
     return taken;
   }
-  /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one of `one_of` (> 0) that
-  /// are in sight, but one in any case. Returns how many. [D11]
+  /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one for `one_of` (> 0)
+  /// that are in sight, but one in any case. Returns how many. [D11]
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, std::size_t one_of, Filter&& accepts,
                                        Uncovered&& uncovered = {}) noexcept {

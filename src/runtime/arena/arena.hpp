@@ -48,8 +48,8 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] unsigned concurrency_now() const noexcept {
     return max_concurrency_ + (max_workers_ == 0 && account_.mandatory.load(sync::relaxed) ? 1U : 0U);
   }
-  /// [D11] A thief takes several tasks only where there are so many for each. Where threads share CPUs they must be more:
-  /// who has taken them may not have a CPU.
+  /// [D11] A thief takes several tasks only where there are so many for each; more where threads share CPUs, since who
+  /// has taken them may not have one.
   [[nodiscard]] unsigned tasks_a_steal() const noexcept {
     const topology::machine& m = settings().machine;
     return m.is_virtual() || max_concurrency_ > m.default_concurrency() ? 32 : 8;

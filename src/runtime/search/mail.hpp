@@ -12,7 +12,7 @@ namespace homing::scheduler {
 /// Whether there may be mail for the thread's slot or domain: two lines that hardly change.
 [[nodiscard]] bool has_mail(const thread_state& t, isolation_tag isolation) noexcept;
 
-/// Rule 4' of TBB-NUMA's figure 7: the own slot's mail, the domain's, then what siblings of the domain have not fetched.
+/// Rule 4' of TBB-NUMA's figure 7: the own slot's mail, the domain's, then what siblings there have not fetched.
 [[nodiscard]] task* take_mail(thread_state& t, const search_round& how);
 
 }  // namespace homing::scheduler

@@ -6,9 +6,9 @@
 /// others search too, nobody misses the steal, and it must win more. Where lines travel slowly between CPUs, a steal
 /// must win more, too: both floors are multiples of a steal's cost where it was cheap.
 ///
-/// Where a victim has very many tasks, the next steal takes twice as many, so that it pays: a loop that spawns thousands
-/// of small tasks. The deque says how many that may be [D11]. Of the few large ones that a divided range leaves, two at
-/// once would be one too many.
+/// Where a thread has spawned thousands of small tasks, no steal of one pays. So a steal that did not pay lets the next
+/// one take twice as many, and one that paid well half as many. How many there must be in sight, the deque knows [D11]:
+/// of the few large tasks that a divided range leaves, two at once would be one too many.
 ///
 /// Threads: its thread's own.
 /// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads

@@ -70,7 +70,7 @@ class swarm {
 
 }  // namespace
 
-/// Several application threads have a swarm each, in arenas of their own or in a common one, under a limit that changes.
+/// Several application threads have swarms, in arenas of their own or in a common one, under a limit that changes.
 void swarms_of_tasks(const round& r) {
   rng random(r.seed);
   const int threads = random.between(1, 4);
