@@ -1,4 +1,4 @@
-/// An affinitized task's stand-in in two places at once: its creator's deque and a mailbox.
+/// The proxy of an affinitized task, in two places at once: its creator's deque and a mailbox.
 ///
 /// Whoever takes the proxy first gets the task; whoever takes it second gets nothing and frees the proxy.
 ///
