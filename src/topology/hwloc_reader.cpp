@@ -64,8 +64,9 @@ unsigned long synthetic_cpu_count(const std::string& text) {
   return product;
 }
 
-// What is wrong with a list such as "indexes=0,2,70000"; empty if nothing is. hwloc would make sets as long as the highest
-// number, and passes over a list that it doesn't understand. Lists of levels (node:core) and of steps (2*4) are its own.
+// What is wrong with a list such as "indexes=0,2,70000"; empty if nothing is. hwloc would make sets as long as the
+// highest number, and passes over a list that it doesn't understand. Lists of levels (node:core) and of steps (2*4) are
+// left to it.
 std::string index_list_problem(std::string_view text) {
   constexpr std::string_view key = "indexes=";
   for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at)) {
