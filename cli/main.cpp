@@ -1,4 +1,8 @@
 /// The command `homing`: finds the subcommand, a built-in one or, as git does, a program homing-X.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -66,6 +70,15 @@ int dispatch(int count, char** words) {
   return external_command(first, rest);
 }
 
+// A standard file that is closed would be the next one that is opened, and what is said would be written there. In its
+// place stands one that can't be written, so that the loss is noticed. Programs find it closed, as we did.
+void hold_standard_files() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest free number is given.
+    if (::fcntl(standard, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+}
+
 }  // namespace
 
 std::span<const subcommand> subcommands() { return table; }
@@ -74,6 +87,8 @@ std::span<const subcommand> subcommands() { return table; }
 
 int main(int count, char** words) {
   using namespace homing::cli;
+  hold_standard_files();
+  ::signal(SIGCHLD, SIG_DFL);  // ignored by whoever started us, children would leave no exit code
   int result = exit_failure;
   try {
     result = dispatch(count, words);

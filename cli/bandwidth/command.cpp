@@ -56,10 +56,7 @@ int bandwidth_command(const arguments& args) {
   measure::plan plan = measure::make_plan(options.nodes, options.threads);
   std::vector<measure::bandwidth_figure> figures;
   if (plan.error.empty()) figures = measure::list_measurements(plan, wishes);
-  if (!plan.error.empty()) {
-    complain(plan.error + " (see homing bandwidth --help)");
-    return exit_usage;
-  }
+  if (!plan.error.empty()) return cannot_measure(plan, "bandwidth");
   output_file svg(options.svg);
   {
     progress_line line;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/text.hpp"
 #include "measure/picture.hpp"
 #include "measure/report_parts.hpp"
 #include "measure/text_matrix.hpp"
@@ -151,7 +152,7 @@ std::string bandwidth_report::json() const {
     list.push_back(one);
   }
   out["measurements"] = list;
-  return out.dump(2) + '\n';
+  return cli::json_text(out);
 }
 
 std::string bandwidth_report::csv() const {

@@ -1,6 +1,8 @@
 #include "common/fullest.hpp"
 
 #include <csignal>
+#include <stdexcept>
+#include <system_error>
 
 namespace homing::cli {
 
@@ -31,8 +33,14 @@ void background_look::start(pid_t process) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
-  thread_ = std::thread([this, process] { run(process); });
+  std::string problem;
+  try {
+    thread_ = std::thread([this, process] { run(process); });
+  } catch (const std::system_error& error) {
+    problem = error.what();
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!problem.empty()) throw std::runtime_error("can't start the thread that looks at the program: " + problem);
 }
 
 void background_look::run(pid_t process) {

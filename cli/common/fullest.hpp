@@ -35,6 +35,7 @@ class fullest_look {
 /// Looks ten times a second from a thread of its own, from start() to stop().
 class background_look {
  public:
+  /// Errors: std::runtime_error.
   void start(pid_t process);
   /// The fullest look so far. Ends the thread.
   [[nodiscard]] std::optional<process_look> stop();

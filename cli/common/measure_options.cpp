@@ -10,6 +10,7 @@
 
 #include "measure/units.hpp"
 #include "platform/output_file.hpp"
+#include "topology/environment.hpp"
 
 namespace homing::cli {
 namespace {
@@ -111,6 +112,14 @@ void progress_line::show(std::size_t done, std::size_t all, const std::string& w
   std::fflush(stderr);
 }
 
-void make_domains_nodes() { ::setenv("HOMING_DOMAIN", "node", 1); }
+void make_domains_nodes() {
+  static_cast<void>(topology::kind_of_environment());  // a bad value is said all the same
+  ::setenv("HOMING_DOMAIN", "node", 1);
+}
+
+int cannot_measure(const measure::plan& plan, const std::string& command) {
+  complain(plan.error + (plan.is_machines_fault ? "" : " (see homing " + command + " --help)"));
+  return plan.is_machines_fault ? exit_failure : exit_usage;
+}
 
 }  // namespace homing::cli

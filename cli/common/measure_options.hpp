@@ -9,6 +9,7 @@
 
 #include "common/parse.hpp"
 #include "measure/placed_buffer.hpp"
+#include "measure/plan.hpp"
 
 namespace homing::cli {
 
@@ -64,5 +65,8 @@ class progress_line {
 
 /// Nodes are what is measured, whatever HOMING_DOMAIN says. Before the first look at the machine.
 void make_domains_nodes();
+
+/// Says why nothing can be measured. Returns the exit code: an option that is wrong, or the machine.
+int cannot_measure(const measure::plan& plan, const std::string& command);
 
 }  // namespace homing::cli

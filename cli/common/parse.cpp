@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/page.hpp"
+#include "common/text.hpp"
 
 namespace homing::cli {
 namespace {
@@ -131,10 +132,13 @@ void shape_help(CLI::App& app, const std::string& usage, const std::string& exam
 }
 
 void complain(const std::string& text) {
-  std::string shown = text;  // what a terminal would obey is not sent to it
-  std::replace_if(
-      shown.begin(), shown.end(), [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7F; }, '?');
-  std::fprintf(stderr, "homing: %s\n", shown.c_str());
+  std::string shown = "homing: ";
+  for (std::size_t start = 0; start <= text.size();) {  // a message may have several lines
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    shown += printable(text.substr(start, end - start)) + '\n';
+    start = end + 1;
+  }
+  std::fputs(shown.c_str(), stderr);
 }
 
 }  // namespace homing::cli

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +31,6 @@ class mapped_file {
     if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
       size_ = static_cast<std::size_t>(info.st_size);
       data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-      mode_ = info.st_mode;
     }
     ::close(file);
   }
@@ -42,12 +42,10 @@ class mapped_file {
   [[nodiscard]] std::string_view bytes() const {
     return data_ == MAP_FAILED ? std::string_view() : std::string_view(static_cast<const char*>(data_), size_);
   }
-  [[nodiscard]] mode_t mode() const { return mode_; }
 
  private:
   void* data_ = MAP_FAILED;
   std::size_t size_ = 0;
-  mode_t mode_ = 0;
 };
 
 // A part of a file, empty where the file is shorter than it says.
@@ -109,9 +107,10 @@ std::string output_of(const char* const* words) {
   ::close(ends[0]);
   if (error != 0) return "";
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(child, &status, 0)) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
+  return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
 }
 
 // The path behind "libtbb.so.12 => " in the linker's list; empty if it is not there.
@@ -196,10 +195,16 @@ std::string own_library() {
   return (self.parent_path() / "../lib/homing/libtbb.so.12").lexically_normal().string();
 }
 
+bool gains_rights(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return false;
+  return (info.st_mode & (S_ISUID | S_ISGID)) != 0 || ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
 program_facts inspect(const std::string& path) {
   const mapped_file file(path);
   program_facts facts;
-  facts.gains_rights = (file.mode() & (S_ISUID | S_ISGID)) != 0;
+  facts.gains_rights = gains_rights(path);
   const elf_facts elf = read_elf(file.bytes());
   if (!elf.understood) return facts;
   if (elf.interpreter.empty()) {

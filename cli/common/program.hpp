@@ -24,8 +24,11 @@ enum class linkage {
 struct program_facts {
   linkage links = linkage::unknown;
   std::string tbb_path{};     ///< the libtbb.so.12 that it would get with the present environment
-  bool gains_rights = false;  ///< set-user-ID or set-group-ID: the linker ignores LD_LIBRARY_PATH
+  bool gains_rights = false;  ///< the linker ignores LD_LIBRARY_PATH
 };
+
+/// Whether the program's file gives it rights that its caller may lack: set-user-ID, set-group-ID, or capabilities.
+[[nodiscard]] bool gains_rights(const std::string& path);
 
 /// Reads the file and asks its dynamic linker (which does not start the program).
 /// Errors: what can't be found out is `unknown`.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/text.hpp"
+
 namespace homing::cli {
 namespace {
 
@@ -12,9 +14,13 @@ constexpr std::size_t columns_max = 16;  // nodes; beyond that, only those that 
 constexpr std::size_t label_width = 34;
 constexpr std::size_t cell_width = 11;
 
-// The end of a long name says more than its beginning.
-std::string fitted(const std::string& text) {
-  return text.size() < label_width ? text : "..." + text.substr(text.size() - (label_width - 4));
+// The end of a long name says more than its beginning. Letters of several bytes stay whole.
+std::string fitted(const std::string& label) {
+  const std::string text = printable(label);
+  if (text.size() < label_width) return text;
+  std::size_t first = text.size() - (label_width - 4);
+  while (first < text.size() && (static_cast<unsigned char>(text[first]) & 0xC0U) == 0x80U) ++first;
+  return "..." + text.substr(first);
 }
 
 std::string label_of(const page_group& group) {
@@ -83,13 +89,6 @@ std::map<int, thread_count> threads_by_node(const std::vector<thread_look>& thre
   return result;
 }
 
-// A name in quotes, for CSV.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + '"';
-}
-
 std::vector<int> numbers(const std::vector<platform::cpu_id>& ids) {
   std::vector<int> result;
   for (const auto id : ids) result.push_back(static_cast<int>(id));
@@ -97,11 +96,6 @@ std::vector<int> numbers(const std::vector<platform::cpu_id>& ids) {
 }
 
 }  // namespace
-
-std::string printable(const std::string& text) {
-  const nlohmann::json value = text;
-  return nlohmann::json::parse(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).get<std::string>();
-}
 
 std::string size_text(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
@@ -146,23 +140,22 @@ nlohmann::ordered_json look_json(const process_look& look) {
     for (const auto& [node, amount] : bytes) out[std::to_string(node)] = amount;
     return out;
   };
-  ordered_json out{{"pid", look.id}, {"name", printable(look.name)}, {"bytes_by_node", by_node(look.pages.total)}};
+  ordered_json out{{"pid", look.id}, {"name", look.name}, {"bytes_by_node", by_node(look.pages.total)}};
   out["transparent_huge_bytes"] =
       look.transparent_huge_bytes ? ordered_json(*look.transparent_huge_bytes) : ordered_json(nullptr);
   out["mappings"] = ordered_json::array();
   for (const page_group& group : look.pages.groups) {
-    out["mappings"].push_back(
-        {{"kind", group.kind},
-         {"name", group.name.empty() ? ordered_json(nullptr) : ordered_json(printable(group.name))},
-         {"count", group.mappings},
-         {"page_bytes", group.page_bytes},
-         {"bytes_by_node", by_node(group.on)}});
+    out["mappings"].push_back({{"kind", group.kind},
+                               {"name", group.name.empty() ? ordered_json(nullptr) : ordered_json(group.name)},
+                               {"count", group.mappings},
+                               {"page_bytes", group.page_bytes},
+                               {"bytes_by_node", by_node(group.on)}});
   }
   out["policies"] = ordered_json(look.pages.policies);
   out["threads"] = ordered_json::array();
   for (const thread_look& thread : look.threads) {
     out["threads"].push_back({{"tid", thread.id},
-                              {"name", printable(thread.name)},
+                              {"name", thread.name},
                               {"last_cpu", thread.last_cpu},
                               {"node", thread.node < 0 ? ordered_json(nullptr) : ordered_json(thread.node)},
                               {"cpus_allowed", numbers(thread.mask.ids())},

@@ -16,9 +16,6 @@ enum class detail { most, all };
 /// A line for each group of mappings and node that holds pages of it.
 [[nodiscard]] std::string look_csv(const process_look& look);
 
-/// `text` as UTF-8, which JSON and SVG must be: names come from other programs, and other bytes become U+FFFD.
-[[nodiscard]] std::string printable(const std::string& text);
-
 /// "1.5 GiB"; whole bytes below 1 KiB.
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 

@@ -8,6 +8,7 @@
 
 #include "common/command.hpp"
 #include "common/parse.hpp"
+#include "common/text.hpp"
 #include "doctor/finding.hpp"
 #include "platform/files.hpp"
 #include "platform/kernel_limits.hpp"
@@ -43,7 +44,7 @@ std::vector<finding> examine() {
 std::string table(const std::vector<finding>& findings) {
   std::string text;
   for (const finding& f : findings) {
-    text += fmt::format("{:<5} {:<18} {}\n", name_of(f.status), f.topic, f.says);
+    text += fmt::format("{:<5} {:<18} {}\n", name_of(f.status), f.topic, printable(f.says));
     if (!f.advice.empty()) text += fmt::format("{:<25}do: {}\n", "", f.advice);
   }
   return text + fmt::format("{} ok, {} to look at, {} bad\n", count_of(findings, health::ok),
@@ -66,11 +67,6 @@ nlohmann::ordered_json as_json(const std::vector<finding>& findings) {
 }
 
 std::string as_csv(const std::vector<finding>& findings) {
-  const auto quoted = [](const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-    return out + '"';
-  };
   std::string text = "status,topic,says,advice\n";
   for (const finding& f : findings) {
     text += fmt::format("{},{},{},{}\n", name_of(f.status), quoted(f.topic), quoted(f.says), quoted(f.advice));
@@ -102,7 +98,7 @@ int doctor_command(const arguments& args) {
   int result = exit_ok;
   if (!parse(app, args, exit_usage, result)) return result;
   const std::vector<finding> findings = examine();
-  const std::string out = json ? as_json(findings).dump(2) + '\n' : csv ? as_csv(findings) : table(findings);
+  const std::string out = json ? json_text(as_json(findings)) : csv ? as_csv(findings) : table(findings);
   std::fputs(out.c_str(), stdout);
   return strict && count_of(findings, health::ok) < findings.size() ? exit_failure : exit_ok;
 }

@@ -36,10 +36,7 @@ int latency_command(const arguments& args) {
   measure::plan plan = measure::make_plan(options.nodes, options.threads);
   measure::latency_figures figures;
   if (plan.error.empty()) figures = measure::list_walks(plan, wishes);
-  if (!plan.error.empty()) {
-    complain(plan.error + " (see homing latency --help)");
-    return exit_usage;
-  }
+  if (!plan.error.empty()) return cannot_measure(plan, "latency");
   output_file svg(options.svg);
   {
     progress_line line;

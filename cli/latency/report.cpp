@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/text.hpp"
 #include "measure/picture.hpp"
 #include "measure/report_parts.hpp"
 #include "measure/text_matrix.hpp"
@@ -143,7 +144,7 @@ std::string latency_report::json() const {
     }
     out["loaded"].push_back(one);
   }
-  return out.dump(2) + '\n';
+  return cli::json_text(out);
 }
 
 std::string latency_report::csv() const {

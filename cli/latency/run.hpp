@@ -60,7 +60,7 @@ struct latency_figures {
 /// not fit is plan::error.
 [[nodiscard]] latency_figures list_walks(plan& p, const latency_wishes& wishes);
 
-/// Carries them out. Errors: std::runtime_error, std::system_error: no memory, no threads.
+/// Carries them out. Errors: std::runtime_error: no memory, no threads.
 void walk_all(const plan& p, const latency_wishes& wishes, latency_figures& figures, const progress& report);
 
 /// "CPU node 0, memory node 1"

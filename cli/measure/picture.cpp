@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "common/show.hpp"
+#include "common/text.hpp"
 
 namespace homing::measure {
 namespace {
@@ -48,23 +48,6 @@ const char* ink_on(const colour& c) {
   return luminance > 0.179 ? "#000000" : "#ffffff";
 }
 
-std::string escape(const std::string& bytes) {
-  const std::string text = cli::printable(bytes);
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (static_cast<unsigned char>(c) >= 0x20) {
-      out += c;  // control characters are not XML
-    }
-  }
-  return out;
-}
-
 double length(const std::string& text) { return letter_width * static_cast<double>(text.size()); }
 
 template <class Range, class Projection>
@@ -90,7 +73,8 @@ constexpr std::array curve_colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "
 }  // namespace
 
 void picture::text(double x, double y, const char* style_names, const std::string& content) {
-  body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style_names, escape(content));
+  body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style_names,
+                       cli::xml_text(content));
   if (std::string(style_names).find("mid") == std::string::npos &&
       std::string(style_names).find("end") == std::string::npos) {
     width_ = std::max(width_, x + length(content));
@@ -135,9 +119,9 @@ void picture::add(const heat_map& m) {
           x + 1, y + 1, cell_width - 2, cell_height - 2, fill.r, fill.g, fill.b);
       const double middle = x + cell_width / 2;
       body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"mid value\" fill=\"{}\">{}</text>\n", middle,
-                           y + 20, ink, escape(one.text));
+                           y + 20, ink, cli::xml_text(one.text));
       body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"mid small\" fill=\"{}\">{}</text>\n", middle,
-                           y + 35, ink, escape(one.remark));
+                           y + 35, ink, cli::xml_text(one.remark));
     }
     y += cell_height;
   }
@@ -213,14 +197,15 @@ std::string picture::finish() const {
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "role=\"img\">\n<title>{2}</title>\n",
-      width, head + height_ + margin, escape(title_));
+      width, head + height_ + margin, cli::xml_text(title_));
   out += style;
   out += "<rect width=\"100%\" height=\"100%\" rx=\"8\" class=\"card\"/>\n";
-  out += fmt::format("<text x=\"{0:.1f}\" y=\"{0:.1f}\" class=\"ink title\">{1}</text>\n", margin + 4, escape(title_));
+  out += fmt::format("<text x=\"{0:.1f}\" y=\"{0:.1f}\" class=\"ink title\">{1}</text>\n", margin + 4,
+                     cli::xml_text(title_));
   double y = margin + 4;
   for (const std::string& line : captions_) {
     y += line_height;
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"dim\">{}</text>\n", margin + 4, y, escape(line));
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"dim\">{}</text>\n", margin + 4, y, cli::xml_text(line));
   }
   out += fmt::format("<g transform=\"translate(4 {:.1f})\">\n{}</g>\n</svg>\n", head, body_);
   return out;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/node_list.hpp"
+#include "common/text.hpp"
 #include "measure/units.hpp"
 #include "platform/caches.hpp"
 #include "platform/cgroup.hpp"
@@ -16,11 +18,17 @@ namespace {
 constexpr std::uint64_t assumed_cache_bytes = std::uint64_t{32} << 20;
 constexpr double share_of_available = 0.8;
 
+// Whether a node has the domain's CPUs; otherwise its node only lends it memory.
+bool is_in_a_node(const topology::snapshot& machine, const topology::domain_info& d) {
+  const std::vector<cpu_id>& cpus = machine.at(d.node).cpus;
+  return std::find(cpus.begin(), cpus.end(), d.cpus.front()) != cpus.end();
+}
+
 // The node's CPUs, one of each L3 group in turn, so that a few threads use all its caches.
 std::vector<cpu_id> spread_out(const topology::snapshot& machine, node_index node) {
   std::vector<std::vector<cpu_id>> groups;
   for (const topology::domain_info& d : machine.domains()) {
-    if (d.node != node) continue;
+    if (d.node != node || !is_in_a_node(machine, d)) continue;
     if (machine.is_virtual()) {
       std::vector<cpu_id> dealt;
       for (std::size_t i = 0; i < d.cpus.size(); ++i) dealt.push_back(d.runs_on[i % d.runs_on.size()]);
@@ -47,8 +55,9 @@ std::uint64_t caches_of(const std::vector<cpu_id>& cpus) {
 
 // Threads of a node under a CPU quota: its share of what makes sense for the process.
 std::size_t allowed_threads(const topology::snapshot& machine, std::size_t cpus, std::size_t all_cpus) {
-  const std::size_t budget = machine.default_concurrency();
-  if (machine.is_virtual() || budget >= all_cpus) return cpus;
+  const auto quota = machine.cut().quota_cpus;
+  if (machine.is_virtual() || !quota || *quota >= static_cast<double>(all_cpus)) return cpus;
+  const auto budget = static_cast<std::size_t>(std::ceil(*quota));
   return std::max<std::size_t>(1, cpus * budget / all_cpus);
 }
 
@@ -101,8 +110,15 @@ void note(plan& p) {
   }
   if (machine.cut().quota_cpus && !machine.is_virtual()) {
     p.notes.push_back(fmt::format("CPU quota of {:.2f} CPUs ({}): the kernel may stop threads while they are timed",
-                                  *machine.cut().quota_cpus, machine.cut().quota_file));
+                                  *machine.cut().quota_cpus, cli::printable(machine.cut().quota_file)));
   }
+  platform::cpu_set nodeless;
+  for (const topology::domain_info& d : machine.domains()) {
+    for (const cpu_id cpu : d.cpus) {
+      if (!is_in_a_node(machine, d)) nodeless.add(cpu);
+    }
+  }
+  if (!nodeless.empty()) p.notes.push_back(fmt::format("no node has CPUs {}: they are not measured", nodeless.list()));
   for (const cpu_node& c : p.cpu_nodes) {
     if (c.cache_bytes > 0) continue;
     p.notes.push_back(
@@ -143,9 +159,11 @@ plan make_plan(const std::string& nodes, std::optional<unsigned> threads) {
   }
   choose_memory(p, named);
   choose_cpus(p, named, threads);
-  const std::string subject = nodes == "all" ? "this machine" : "--nodes " + nodes;
-  if (p.error.empty() && p.cpu_nodes.empty()) p.error = subject + ": no CPU that this process may use";
-  if (p.error.empty() && p.memory_nodes.empty()) p.error = subject + ": no memory that this process may use";
+  const std::string lack = p.cpu_nodes.empty() ? "no CPU" : p.memory_nodes.empty() ? "no memory" : "";
+  if (p.error.empty() && !lack.empty()) {
+    p.is_machines_fault = nodes == "all";
+    p.error = (p.is_machines_fault ? "this machine" : "--nodes " + nodes) + ": " + lack + " that this process may use";
+  }
   if (!p.error.empty()) return p;
   for (cpu_node& c : p.cpu_nodes) c.local = nearest(p, c.index);
   note(p);

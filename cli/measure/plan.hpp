@@ -34,6 +34,7 @@ struct plan {
   std::optional<std::uint64_t> available;  ///< bytes that all nodes together have to give to this process
   std::vector<std::string> notes;          ///< what a reader of the figures must know
   std::string error;                       ///< one line; empty if the plan can be carried out
+  bool is_machines_fault = false;          ///< `error` is no option's
 
   [[nodiscard]] const memory_node& memory(node_index node) const;
   /// The place in memory_nodes.
@@ -41,7 +42,8 @@ struct plan {
 };
 
 /// `nodes`: as cli::parse_nodes reads them, for example "all". `threads`: of each CPU node; none: all its CPUs, or
-/// fewer by the CPU quota. Errors: bad input in plan::error, with the option's name. Threads: any.
+/// fewer by the CPU quota, whatever HOMING_THREADS says. Errors: in plan::error; bad input with the option's name.
+/// Threads: any.
 [[nodiscard]] plan make_plan(const std::string& nodes, std::optional<unsigned> threads);
 
 /// A line-of-cache multiple that is at least `factor` times the caches, or what is assumed where they are unknown.

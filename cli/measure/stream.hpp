@@ -36,7 +36,7 @@ struct stream_result {
   std::optional<std::string> wrong;  ///< what the check found; nothing if the results are right
 };
 
-/// Errors: std::runtime_error, std::system_error: no memory, no threads. Threads: one measurement at a time.
+/// Errors: std::runtime_error: no memory, no threads. Threads: one measurement at a time.
 [[nodiscard]] stream_result measure_stream(const stream_request& request);
 
 }  // namespace homing::measure

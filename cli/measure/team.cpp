@@ -1,7 +1,11 @@
 #include "measure/team.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
+#include <system_error>
 
 #include "platform/cpu_set.hpp"
 
@@ -16,6 +20,10 @@ team::team(const std::vector<cpu_id>& cpus) : busy_(cpus.size()), times_(cpus.si
   members_.reserve(cpus.size());
   try {
     for (std::size_t i = 0; i < cpus.size(); ++i) members_.emplace_back([this, i, cpu = cpus[i]] { live(i, cpu); });
+  } catch (const std::system_error& error) {
+    finish();
+    throw std::runtime_error(fmt::format("can't start thread {} of {}, for CPU {}: {}", members_.size() + 1,
+                                         cpus.size(), to_number(cpus[members_.size()]), error.what()));
   } catch (...) {
     finish();
     throw;

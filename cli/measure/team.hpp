@@ -20,8 +20,8 @@ class team {
   /// What a member does; it gets its place, 0..size-1. Must not throw.
   using work = std::function<void(std::size_t)>;
 
-  /// A thread for each entry, bound to that CPU. Errors: std::system_error if a thread can't be had; a CPU that refuses
-  /// is counted by unbound().
+  /// A thread for each entry, bound to that CPU. Errors: std::runtime_error if a thread can't be had; a CPU that
+  /// refuses is counted by unbound().
   explicit team(const std::vector<cpu_id>& cpus);
   team(const team&) = delete;
   team& operator=(const team&) = delete;

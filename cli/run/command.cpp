@@ -1,15 +1,12 @@
 /// `homing run`: starts any program on our libtbb.so.12, without rebuilding it.
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 
 #include "common/child.hpp"
 #include "common/command.hpp"
@@ -17,8 +14,9 @@
 #include "common/measure_options.hpp"
 #include "common/parse.hpp"
 #include "common/program.hpp"
-#include "platform/files.hpp"
-#include "platform/output_file.hpp"
+#include "common/text.hpp"
+#include "platform/env.hpp"
+#include "run/files.hpp"
 #include "run/load_witness.hpp"
 #include "run/policy.hpp"
 #include "run/report.hpp"
@@ -82,7 +80,9 @@ void set(const char* name, const std::string& value) {
 bool warn_about(const std::string& name, const program_facts& facts, const fs::path& library) {
   const bool gains = facts.gains_rights;
   if (gains) {
-    complain("warning: " + name + " changes its user or group, so that the linker ignores LD_LIBRARY_PATH");
+    complain("warning: " + name +
+             " gains rights as it starts (set-user-ID, set-group-ID or capabilities), so that the linker ignores "
+             "LD_LIBRARY_PATH");
   }
   if (facts.links == linkage::fixed) {
     complain("warning: " + name + " is statically linked, so that no libtbb.so.12 can be chosen for it");
@@ -99,24 +99,34 @@ bool warn_about(const std::string& name, const program_facts& facts, const fs::p
   return gains || facts.links == linkage::fixed || facts.links == linkage::without_tbb;
 }
 
+// The libtbb.so.12 that the program is to have; empty: whichever it has without us.
+fs::path library_for(const run_options& options) {
+  return options.tbb == "homing" ? fs::path(own_library()) : fs::path(options.stock_library);
+}
+
 // Puts the environment in order. Returns an error, or nothing.
-std::optional<std::string> prepare(const run_options& options, const std::string& program, bool& warned) {
+std::optional<std::string> prepare_environment(const run_options& options) {
   if (!options.topology.empty()) {
     std::string text = options.topology;
     const auto origin = topology::guess_origin(text);
-    const auto machine = topology::read({.from = origin, .text = text});
-    if (!machine.value) return "--topology " + text + ": " + machine.error;
     // The program may change its folder before it reads the file.
     if (origin == topology::source::origin::xml) text = fs::absolute(text).string();
+    if (text.size() > platform::env_length_max) {
+      return fmt::format("--topology: {} characters, and HOMING_TOPOLOGY takes {}: give an XML file", text.size(),
+                         platform::env_length_max);
+    }
+    const auto machine = topology::read({.from = origin, .text = text});
+    if (!machine.value) return "--topology " + options.topology + ": " + machine.error;
     set("HOMING_TOPOLOGY", text);
   }
   set("HOMING_STEAL", options.steal);
   set("HOMING_DOMAIN", options.domain);
   set("HOMING_THREADS", options.threads);
-  const bool ours = options.tbb == "homing";
-  const fs::path library = ours ? fs::path(own_library()) : fs::path(options.stock_library);
+  const fs::path library = library_for(options);
   std::error_code error;
-  if (ours && library.empty()) return "can't find our libtbb.so.12: /proc can't be read; give the command's whole path";
+  if (options.tbb == "homing" && library.empty()) {
+    return "can't find our libtbb.so.12: /proc can't be read; give the command's whole path";
+  }
   if (!library.empty() && !fs::exists(library, error)) return "there is no " + library.string();
   const std::string in_front = library.empty() ? "" : fs::absolute(library).parent_path().string();
   const std::string path = search_path(fs::path(own_library()).parent_path().string(), in_front);
@@ -125,53 +135,20 @@ std::optional<std::string> prepare(const run_options& options, const std::string
   } else {
     ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
   }
-  const found_program found = find_program(program);
-  warned = !library.empty() && !found.path.empty() && warn_about(program, inspect(found.path), library);
-  return std::nullopt;
-}
-
-// Makes the file `path` an empty one, and says why it can't.
-const char* emptied(const std::string& path) {
-  const platform::opened_output out = platform::open_output(path.c_str(), platform::output_mode::replace);
-  if (out.file >= 0) ::close(out.file);
-  return out.problem;
-}
-
-// A trace is written by whoever finds no file yet: one of an earlier run must go.
-std::optional<std::string> prepare_trace(std::string path) {
-  if (path.empty()) return std::nullopt;
-  path = fs::absolute(path).string();
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return "--trace " + path + ": is not a file";
-  if (const char* const problem = emptied(path)) return "--trace " + path + ": " + problem;
-  fs::remove(path, error);
-  set("HOMING_TRACE", path);
-  return std::nullopt;
-}
-
-// A report's file holds a line a process: those of an earlier run would be counted too.
-std::optional<std::string> prepare_report(std::string path) {
-  path = fs::absolute(path).string();
-  std::error_code error;
-  const bool is_new = !fs::exists(path, error);
-  if (!is_new && !fs::is_regular_file(path, error)) {
-    if (fs::is_directory(path, error)) return "--report=" + path + ": is not a file";
-  } else {
-    if (const char* const problem = emptied(path)) return "--report=" + path + ": " + problem;
-    if (is_new) fs::remove(path, error);
-  }
-  set("HOMING_REPORT", path);
   return std::nullopt;
 }
 
 // What does not go together, and what is no number.
 std::optional<std::string> contradiction(const run_options& options, bool report) {
   if (options.tbb == "stock") {
-    const char* const needs_ours = !options.svg.empty()       ? "--svg"
-                                   : report                   ? "--report"
-                                   : !options.trace.empty()   ? "--trace"
-                                   : !options.threads.empty() ? "--threads"
-                                                              : nullptr;
+    const char* const needs_ours = !options.svg.empty()        ? "--svg"
+                                   : report                    ? "--report"
+                                   : !options.trace.empty()    ? "--trace"
+                                   : !options.threads.empty()  ? "--threads"
+                                   : !options.steal.empty()    ? "--steal"
+                                   : !options.domain.empty()   ? "--domain"
+                                   : !options.topology.empty() ? "--topology"
+                                                               : nullptr;
     if (needs_ours != nullptr) return std::string(needs_ours) + " needs our library: stock oneTBB has no such setting";
     if (!options.stock_library.empty() && fs::path(options.stock_library).filename() != "libtbb.so.12") {
       return "--stock-library " + options.stock_library + ": expected a file named libtbb.so.12";
@@ -197,64 +174,86 @@ std::optional<std::string> contradiction(const run_options& options, bool report
 }
 
 std::string shown(const run_report& report, const run_options& options) {
-  if (!report.value && options.json) return nlohmann::json{{"error", report.error}}.dump(2) + '\n';
+  if (!report.value && options.json) return json_text({{"error", report.error}});
   if (!report.value) return "homing: " + report.error + '\n';
-  if (options.json) return report.value->dump(2) + '\n';
+  if (options.json) return json_text(*report.value);
   return options.csv ? report_csv(*report.value) : report_table(*report.value);
+}
+
+// Of a program that can't be started. Where a report was to come as JSON, the reason is that, too.
+int not_started(const std::string& program, int error_number, const run_options& options) {
+  const std::string problem = start_problem(program, error_number);
+  complain(problem);
+  if (options.report == "true" && options.json) std::fputs(json_text({{"error", problem}}).c_str(), stderr);
+  return start_problem_code(error_number);
 }
 
 // Runs the program, and says so if none of its processes loaded our library: what it was linked to says little of what
 // it loads by itself, and a copy of its own (a Python wheel's) runs in silence. A report in its file is
 // proof, too.
-int run_and_verify(const arguments& program, const std::string& report, bool warned) {
+int run_and_verify(const arguments& program, const run_options& options, const std::string& report, bool warned) {
   const load_witness witness;
   if (!witness.problem().empty()) {
     complain("warning: can't see whether " + program.front() + " loads our libtbb.so.12: " + witness.problem());
     return become(program);
   }
-  const int result = run_and_wait(program);
-  const bool started = result != exit_not_found && result != exit_not_executable;
+  const run_result result = run_and_wait(program);
+  if (result.exec_error != 0) return not_started(program.front(), result.exec_error, options);
   std::error_code error;
   const bool reported = !report.empty() && fs::is_regular_file(report, error) && fs::file_size(report, error) > 0;
-  if (started && !warned && !reported && !witness.has_seen()) {
+  if (!warned && !reported && !witness.has_seen()) {
     complain("warning: no process of " + program.front() +
              " loaded our libtbb.so.12: it uses no TBB, or a copy of its own; " + "LD_PRELOAD=" + own_library() +
              " chooses ours");
   }
-  return result;
+  return result.exit_code;
 }
 
 // Runs the program with its report in a file of ours, and shows it afterwards.
-int run_with_report(const arguments& program, const run_options& options, output_file& picture) {
-  std::error_code no_folder;
-  const fs::path folder = fs::temp_directory_path(no_folder);
-  if (no_folder) {
-    throw std::runtime_error("no folder for temporary files: " + no_folder.message() +
-                             "; let TMPDIR name one, or write the report with --report=FILE");
-  }
-  std::string name = (folder / "homing-report-XXXXXX").string();
-  const int file = ::mkstemp(name.data());
-  if (file < 0) {
-    throw std::runtime_error("can't make the file " + name + ": " + std::strerror(errno) +
-                             "; let TMPDIR name another folder, or write the report with --report=FILE");
-  }
-  ::close(file);
-  ::setenv("HOMING_REPORT", name.c_str(), 1);
+int run_with_report(const arguments& program, const run_options& options) {
+  output_file picture(options.svg);
+  std::string content;
   traffic_counter traffic;
   background_look looks;
-  const int result = run_and_wait(program, [&](pid_t child) {
-    traffic.attach(child);
-    looks.start(child);
-  });
-  const auto content = platform::read_file(name, std::size_t{16} << 20);
-  ::unlink(name.c_str());
-  if (result != exit_not_found || !content.value_or("").empty()) {
-    const run_report report = sum_report(content.value_or(""), {.fullest = looks.stop(), .traffic = traffic.read()});
-    std::fputs(shown(report, options).c_str(), stderr);
-    if (picture.is_wanted() && report.value)
-      picture.write(report_svg(*report.value, fs::path(program.front()).filename().string()));
+  run_result result{};
+  {
+    const temporary_report file;
+    result = run_and_wait(program, [&](pid_t child) {
+      traffic.attach(child);
+      looks.start(child);
+    });
+    content = file.content();
   }
-  return result;
+  if (result.exec_error != 0) return not_started(program.front(), result.exec_error, options);
+  const run_report report = sum_report(content, {.fullest = looks.stop(), .traffic = traffic.read()});
+  std::fputs(shown(report, options).c_str(), stderr);
+  if (picture.is_wanted() && report.value) {
+    picture.write(report_svg(*report.value, fs::path(program.front()).filename().string()));
+  }
+  return unless_lost(result.exit_code);
+}
+
+// What may fail comes first: files of an earlier run stay until the program is about to start, and a warning is for one
+// that will be.
+int start(const run_options& options, const arguments& program) {
+  const bool report = !options.report.empty() && options.report != "false";
+  const bool to_file = report && options.report != "true" && options.report != "stderr";
+  auto error = contradiction(options, report);
+  if (!error) error = apply(options.policy);
+  if (!error) error = prepare_environment(options);
+  const found_program found = find_program(program.front());
+  if (!error && found.path.empty()) return not_started(program.front(), found.error_number, options);
+  if (!error) error = prepare({.trace = options.trace, .report = to_file ? options.report : "", .svg = options.svg});
+  if (error) {
+    complain(*error);
+    return exit_run_failed;
+  }
+  const fs::path library = library_for(options);
+  const bool warned = !library.empty() && warn_about(program.front(), inspect(found.path), library);
+  if (report && options.report == "true") return run_with_report(program, options);
+  if (report && !to_file) set("HOMING_REPORT", options.report);
+  if (options.tbb != "homing") return become(program);
+  return run_and_verify(program, options, to_file ? options.report : "", warned);
 }
 
 int run(const arguments& args) {
@@ -330,23 +329,7 @@ int run(const arguments& args) {
     return exit_run_failed;
   }
   if ((options.json || options.csv || !options.svg.empty()) && options.report.empty()) options.report = "true";
-  const bool report = !options.report.empty() && options.report != "false";
-  // What may fail comes first: a warning is for a program that will be started.
-  auto error = contradiction(options, report);
-  if (!error) error = prepare_trace(options.trace);
-  const bool to_file = report && options.report != "true" && options.report != "stderr";
-  if (!error && to_file) error = prepare_report(options.report);
-  output_file picture(error ? "" : options.svg);
-  if (!error) error = apply(options.policy);
-  bool warned = false;
-  if (!error) error = prepare(options, program.front(), warned);
-  if (error) {
-    complain(*error);
-    return exit_run_failed;
-  }
-  if (report && options.report == "true") return run_with_report(program, options, picture);
-  if (report && !to_file) set("HOMING_REPORT", options.report);
-  return options.tbb == "homing" ? run_and_verify(program, to_file ? options.report : "", warned) : become(program);
+  return start(options, program);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <sstream>
@@ -46,6 +47,16 @@ ordered_json sum_of(const std::vector<json>& reports, const char* path) {
     total = total.value_or(0) + report[place].get<std::uint64_t>();
   }
   return total ? ordered_json(*total) : ordered_json(nullptr);
+}
+
+// The largest of all processes, whose machines may differ; null if none of them has the figure.
+ordered_json most_of(const std::vector<json>& reports, const char* key) {
+  std::optional<std::uint64_t> most;
+  for (const json& report : reports) {
+    if (report.contains(key) && report[key].is_number_unsigned())
+      most = std::max(most.value_or(0), report[key].get<std::uint64_t>());
+  }
+  return most ? ordered_json(*most) : ordered_json(nullptr);
 }
 
 // [[home, ran in, tasks], ...] of all processes.
@@ -106,12 +117,6 @@ std::vector<json> parse_reports(const std::string& content) {
     if (reports.empty()) throw;
   }
   return reports;
-}
-
-template <class T>
-T value_or(const json& report, const char* key, T fallback) {
-  const auto found = report.find(key);
-  return found == report.end() || found->type() != json(fallback).type() ? fallback : found->get<T>();
 }
 
 std::string counted(const ordered_json& count, const char* one) {
@@ -199,11 +204,10 @@ run_report sum_report(const std::string& content, const outside_view& outside) {
     if (reports.empty())
       return {std::nullopt, "no report: no task ran on our libtbb.so.12, or the program ended abruptly"};
     ordered_json out{{"processes", reports.size()}};
-    const json& last = reports.back();
-    for (const char* key : {"domains", "threads"}) {
-      out[key] = last.contains(key) && last[key].is_number_unsigned() ? ordered_json(last[key]) : ordered_json(nullptr);
-    }
-    out["virtual"] = value_or(last, "virtual", false);
+    out["domains"] = most_of(reports, "domains");
+    out["threads"] = most_of(reports, "threads");
+    out["virtual"] = std::any_of(reports.begin(), reports.end(),
+                                 [](const json& r) { return r.contains("virtual") && r["virtual"] == true; });
     for (const row& r : rows) out[ordered_json::json_pointer(r.path)] = sum_of(reports, r.path);
     out["homes"] = homes_of(reports);
     out["bytes_by_node"] = pages_of(reports);
@@ -228,8 +232,11 @@ std::string report_table(const ordered_json& report) {
   if (report["processes"] > 1) text += fmt::format("; sums of {} processes", report["processes"].dump());
   text += '\n' + tasks_rows(report);
   text += pages_row("pages at the end", report["bytes_by_node"]);
-  if (report["fullest_bytes_by_node"].is_object())
-    text += pages_row("pages when it had most", report["fullest_bytes_by_node"]);
+  if (report["fullest_bytes_by_node"].is_object()) {
+    const char* const whose =
+        report["processes"] > 1 ? "pages of the first process, when it had most" : "pages when it had most";
+    text += pages_row(whose, report["fullest_bytes_by_node"]);
+  }
   return text + traffic_rows(report);
 }
 

@@ -61,8 +61,10 @@ measure::heat_map tasks_map(const ordered_json& report) {
 
 measure::heat_map pages_map(const ordered_json& report) {
   measure::heat_map map{"pages", "", "node", {}, {}, {}};
-  const std::pair<const char*, const char*> rows[] = {{"bytes_by_node", "at the end"},
-                                                      {"fullest_bytes_by_node", "when it had most"}};
+  const bool several = report["processes"] > 1;
+  const std::pair<const char*, const char*> rows[] = {
+      {"bytes_by_node", several ? "all processes, at the end" : "at the end"},
+      {"fullest_bytes_by_node", several ? "the first, when it had most" : "when it had most"}};
   for (const auto& [key, name] : rows) {
     if (!report[key].is_object()) continue;
     for (const auto& [node, bytes] : report[key].items()) {

@@ -11,6 +11,7 @@
 #include "common/command.hpp"
 #include "common/measure_options.hpp"
 #include "common/parse.hpp"
+#include "common/text.hpp"
 #include "topology/environment.hpp"
 #include "topology/machine.hpp"
 #include "topology/view.hpp"
@@ -84,8 +85,11 @@ ordered_json machine_json(const machine& m, const free_memory& free) {
     const domain& d = m.at(index);
     ordered_json groups = ordered_json::array();
     for (const auto& group : d.l3_groups) groups.push_back(numbers(group));
+    ordered_json nodes = ordered_json::array();
+    for (const node* n : nodes_of(m, d)) nodes.push_back(static_cast<int>(n->id));
     domains.push_back({{"index", i},
                        {"node", d.nodeless ? ordered_json(nullptr) : ordered_json(static_cast<int>(d.node))},
+                       {"nodes", nodes},
                        {"socket", d.package < 0 ? ordered_json(nullptr) : ordered_json(d.package)},
                        {"has_memory", d.has_memory},
                        {"memory_node", static_cast<int>(d.memory_node)},
@@ -176,7 +180,7 @@ int topology_command(const arguments& args) {
     output_file file(picture);
     file.write(draw_svg(*m, free));
   }
-  const std::string out = json ? machine_json(*m, free).dump(2) + '\n' : csv ? machine_csv(*m) : draw_text(*m, free);
+  const std::string out = json ? json_text(machine_json(*m, free)) : csv ? machine_csv(*m) : draw_text(*m, free);
   std::fputs(out.c_str(), stdout);
   return exit_ok;
 }

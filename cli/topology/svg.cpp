@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/text.hpp"
 #include "topology/view.hpp"
 
 namespace homing::cli {
@@ -15,6 +16,8 @@ constexpr unsigned margin = 20;
 constexpr unsigned gap = 16;
 constexpr unsigned card_width = 372;
 constexpr unsigned line_height = 19;
+constexpr std::size_t card_letters = 46;   // that stand between the edges of a card
+constexpr std::size_t group_letters = 44;  // and of an L3 group in it
 constexpr unsigned cpu_width = 38;
 constexpr unsigned cpu_height = 22;
 constexpr unsigned cpus_in_row = 8;
@@ -57,32 +60,9 @@ std::string style() {
          colours(light) + "  @media (prefers-color-scheme: dark) {\n  " + colours(dark) + "  }\n</style>\n";
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string text_at(unsigned x, unsigned y, const std::string& text, const char* kind = "") {
   const std::string attribute = *kind == '\0' ? "" : fmt::format(" class=\"{}\"", kind);
-  return fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, attribute, escaped(text));
+  return fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, attribute, xml_text(text));
 }
 
 std::string rectangle(unsigned x, unsigned y, unsigned width, unsigned height, const char* kind, unsigned radius) {
@@ -102,9 +82,11 @@ struct part {
 part draw_group(const std::vector<cpu_id>& cpus, unsigned x, unsigned y, bool named) {
   const unsigned head = named ? line_height : 4;
   if (cpus.size() > cpus_drawn_max) {
-    const unsigned height = head + line_height + 4;
-    return {rectangle(x, y, card_width - 24, height, "group", 4) + text_at(x + 8, y + head + 12, list_of(cpus)),
-            height};
+    const std::vector<std::string> lines = wrapped(list_of(cpus), group_letters);
+    const unsigned height = head + static_cast<unsigned>(lines.size()) * line_height + 4;
+    part p{rectangle(x, y, card_width - 24, height, "group", 4), height};
+    for (unsigned i = 0; i < lines.size(); ++i) p.svg += text_at(x + 8, y + head + 12 + i * line_height, lines[i]);
+    return p;
   }
   const auto rows = static_cast<unsigned>((cpus.size() + cpus_in_row - 1) / cpus_in_row);
   const unsigned height = head + rows * (cpu_height + 4) + 4;
@@ -122,19 +104,18 @@ part draw_group(const std::vector<cpu_id>& cpus, unsigned x, unsigned y, bool na
 // Without its frame, which is as high as the highest of its row.
 part draw_domain(const machine& m, std::size_t index, const free_memory& free, unsigned x, unsigned y) {
   const domain& d = m.domains()[index];
-  const auto& n =
-      *std::find_if(m.nodes().begin(), m.nodes().end(), [&](const node& other) { return other.id == d.node; });
   part p;
   const auto line = [&](const std::string& text, const char* kind) {
     p.height += line_height;
     p.svg += text_at(x + 12, y + p.height + 4, text, kind);
   };
-  const std::string socket = d.package < 0 ? "" : fmt::format(", socket {}", d.package);
-  line(fmt::format("domain {}: {}{}", index, node_name(d), socket), "title");
-  if (!d.nodeless) line(memory_text(n, free), "memory");
+  line(domain_title(m, index), "title");
+  for (const std::string& text : memory_lines(m, d, free)) line(text, "memory");
   if (!d.has_memory) line(fmt::format("memory from node {}", static_cast<int>(d.memory_node)), "soft");
   line(fmt::format("{} CPU{}", d.cpus.size(), d.cpus.size() == 1 ? "" : "s"), "");
-  if (m.is_virtual()) line("runs on real CPUs " + d.binding.list(), "soft");
+  if (m.is_virtual()) {
+    for (const std::string& text : wrapped("runs on real CPUs " + d.binding.list(), card_letters)) line(text, "soft");
+  }
   p.height += 12;
   for (const auto& group : d.l3_groups) {
     const part drawn = draw_group(group, x + 12, y + p.height, d.l3_groups.size() > 1);
@@ -254,7 +235,7 @@ std::string draw_svg(const machine& m, const free_memory& free) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">\n"
       "<title>{2}</title>\n{3}<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n{4}</svg>\n",
-      width, y + margin, escaped(title), style(), body);
+      width, y + margin, xml_text(title), style(), body);
 }
 
 }  // namespace homing::cli

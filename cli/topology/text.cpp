@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/show.hpp"
+#include "common/text.hpp"
 #include "platform/files.hpp"
 #include "topology/view.hpp"
 
@@ -13,7 +14,8 @@ namespace {
 using namespace homing::topology;
 
 constexpr std::size_t columns = 80;
-constexpr std::size_t nodes_drawn_max = 14;  // of the matrix: what fits the columns
+constexpr std::size_t box_width_max = columns - 4;  // within its frame
+constexpr std::size_t nodes_drawn_max = 14;         // of the matrix: what fits the columns
 
 using box = std::vector<std::string>;
 
@@ -21,22 +23,17 @@ std::string counted(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-const node& node_of(const machine& m, node_id id) {
-  return *std::find_if(m.nodes().begin(), m.nodes().end(), [&](const node& n) { return n.id == id; });
-}
-
 box domain_box(const machine& m, std::size_t index, const free_memory& free) {
   const domain& d = m.domains()[index];
-  const node& n = node_of(m, d.node);
-  box lines{fmt::format("domain {}: {}", index, node_name(d))};
-  if (d.package >= 0) lines[0] += fmt::format(", socket {}", d.package);
-  if (!d.nodeless) lines.push_back(memory_text(n, free));
+  box lines{domain_title(m, index)};
+  const auto add = [&](const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); };
+  add(memory_lines(m, d, free));
   if (!d.has_memory) lines.push_back(fmt::format("memory from node {}", static_cast<int>(d.memory_node)));
-  lines.push_back(fmt::format("{}: {}", counted(d.cpus.size(), "CPU"), list_of(d.cpus)));
+  add(wrapped(fmt::format("{}: {}", counted(d.cpus.size(), "CPU"), list_of(d.cpus)), box_width_max));
   if (d.l3_groups.size() > 1) {
-    for (const auto& group : d.l3_groups) lines.push_back("  L3 group: " + list_of(group));
+    for (const auto& group : d.l3_groups) add(wrapped("  L3 group: " + list_of(group), box_width_max));
   }
-  if (m.is_virtual()) lines.push_back("runs on real CPUs " + d.binding.list());
+  if (m.is_virtual()) add(wrapped("runs on real CPUs " + d.binding.list(), box_width_max));
   return lines;
 }
 
@@ -129,8 +126,45 @@ free_memory read_free_memory(const machine& m) {
   return result;
 }
 
-std::string node_name(const domain& d) {
-  return d.nodeless ? "no node" : fmt::format("node {}", static_cast<int>(d.node));
+std::vector<const node*> nodes_of(const machine& m, const domain& d) {
+  std::vector<const node*> result;
+  for (const node& n : m.nodes()) {
+    const bool has_some =
+        std::find_first_of(n.cpus.begin(), n.cpus.end(), d.cpus.begin(), d.cpus.end()) != n.cpus.end();
+    if (has_some) result.push_back(&n);
+  }
+  return result;
+}
+
+std::string domain_title(const machine& m, std::size_t index) {
+  const domain& d = m.domains()[index];
+  const std::vector<const node*> nodes = nodes_of(m, d);
+  platform::node_set ids;
+  for (const node* n : nodes) ids.add(n->id);
+  const std::string where = nodes.empty() ? "no node" : (nodes.size() > 1 ? "nodes " : "node ") + ids.list();
+  return fmt::format("domain {}: {}{}", index, where, d.package < 0 ? "" : fmt::format(", socket {}", d.package));
+}
+
+std::vector<std::string> memory_lines(const machine& m, const domain& d, const free_memory& free) {
+  const std::vector<const node*> nodes = nodes_of(m, d);
+  std::vector<std::string> lines;
+  for (const node* n : nodes) {
+    const std::string whose = nodes.size() > 1 ? fmt::format("node {}: ", static_cast<int>(n->id)) : "";
+    lines.push_back(whose + memory_text(*n, free));
+  }
+  return lines;
+}
+
+std::vector<std::string> wrapped(const std::string& list, std::size_t width) {
+  std::vector<std::string> lines{""};
+  for (std::size_t start = 0; start < list.size();) {
+    const std::size_t comma = list.find(',', start);
+    const std::string entry = list.substr(start, comma == std::string::npos ? comma : comma + 1 - start);
+    if (!lines.back().empty() && lines.back().size() + entry.size() > width) lines.emplace_back("  ");
+    lines.back() += entry;
+    start += entry.size();
+  }
+  return lines;
 }
 
 std::vector<std::string> limit_sentences(const machine& m) {
@@ -143,7 +177,8 @@ std::vector<std::string> limit_sentences(const machine& m) {
   if (cut.mask_refused != 0) add(mask_sentence(cut));
   if (cut.mask_ignored) add("the affinity mask has none of the CPUs and was ignored");
   if (cut.quota_cpus) {
-    add(fmt::format("CPU quota {:.2f}{}", *cut.quota_cpus, cut.quota_file.empty() ? "" : " (" + cut.quota_file + ")"));
+    add(fmt::format("CPU quota {:.2f}{}", *cut.quota_cpus,
+                    cut.quota_file.empty() ? "" : " (" + printable(cut.quota_file) + ")"));
   }
   if (cut.thread_limit) add(fmt::format("HOMING_THREADS={}", *cut.thread_limit));
   if (!cut.forbidden_memory.empty()) add("memory not allowed on node " + list_of_nodes(cut.forbidden_memory));

@@ -27,8 +27,18 @@ inline constexpr const char* distance_note = "Distances only sort near and far; 
 /// "15.6 GiB memory, 3.1 GiB free"; "no memory"; "memory not allowed".
 [[nodiscard]] std::string memory_text(const topology::node& n, const free_memory& free);
 
-/// "node 2", or "no node" for CPUs that no node has.
-[[nodiscard]] std::string node_name(const topology::domain& d);
+/// The nodes that have CPUs of the domain, ascending: one, several in a socket, none for CPUs that no node has.
+[[nodiscard]] std::vector<const topology::node*> nodes_of(const topology::machine& m, const topology::domain& d);
+
+/// "domain 0: node 2, socket 1"; "nodes 2-3"; "no node".
+[[nodiscard]] std::string domain_title(const topology::machine& m, std::size_t index);
+
+/// memory_text() of each of its nodes, which is named if there are several.
+[[nodiscard]] std::vector<std::string> memory_lines(const topology::machine& m, const topology::domain& d,
+                                                    const free_memory& free);
+
+/// A text with a list, cut behind commas into lines of at most `width` characters. Lines but the first are indented.
+[[nodiscard]] std::vector<std::string> wrapped(const std::string& list, std::size_t width);
 
 /// "0-3,8".
 [[nodiscard]] std::string list_of(const std::vector<topology::cpu_id>& cpus);

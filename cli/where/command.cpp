@@ -4,13 +4,16 @@
 #include <charconv>
 #include <cstdio>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <optional>
 
+#include "common/child.hpp"
 #include "common/command.hpp"
 #include "common/fullest.hpp"
 #include "common/parse.hpp"
 #include "common/show.hpp"
+#include "common/text.hpp"
 #include "where/follow.hpp"
 
 namespace homing::cli {
@@ -48,7 +51,7 @@ std::optional<pid_t> pid_of(const std::string& text) {
 std::string drawn(const process_look& look, const where_options& options) {
   if (options.csv) return look_csv(look);
   if (!options.json) return look_table(look, options.all ? detail::all : detail::most);
-  return look_json(look).dump(options.watch.empty() ? 2 : -1) + '\n';  // watched: a line a look
+  return json_text(look_json(look), options.watch.empty() ? 2 : -1);  // watched: a line a look
 }
 
 // A new picture in place of the last one on a terminal, below it elsewhere.
@@ -97,7 +100,7 @@ int look_at_program(const arguments& program, const where_options& options, std:
   } else if (result.error.empty()) {
     complain(fullest.error());
   }
-  return result.exit_code;
+  return unless_lost(result.exit_code);
 }
 
 // Our words end at "--"; a program without it would be taken for a process.
@@ -157,7 +160,12 @@ int where_command(const arguments& args) {
                                    : "either a process or a program, not both (see homing where --help)");
       return wrong;
     }
-    return look_at_program(*words.program, options, watch.seconds);
+    try {
+      return look_at_program(*words.program, options, watch.seconds);
+    } catch (const std::exception& error) {
+      complain(error.what());
+      return exit_run_failed;
+    }
   }
   if (options.pid.empty()) {
     complain("no process given: expected its number, or -- PROGRAM (see homing where --help)");

@@ -86,7 +86,7 @@ class machine_builder {
   void note_memory() {
     limits& cut = result_->limits_;
     std::optional<platform::node_set> nodes = given_.memory_nodes;
-    if (!nodes && facts_.this_system) nodes = platform::allowed_memory_nodes();
+    if (!nodes && !result_->virtual_) nodes = platform::allowed_memory_nodes();
     for (std::size_t i = 0; i < facts_.nodes.size(); ++i) {
       const node_fact& node = facts_.nodes[i];
       const bool allowed = nodes ? nodes->contains(node.id) : node.allowed;
@@ -95,7 +95,7 @@ class machine_builder {
       if (!node.has_memory) cut.nodes_without_memory.push_back(node.id);
       const bool has_cpus = std::any_of(facts_.cpus.begin(), facts_.cpus.end(),
                                         [&](const cpu_fact& cpu) { return cpu.node == static_cast<int>(i); });
-      if (!has_cpus) cut.nodes_without_cpus.push_back(node.id);
+      if (!has_cpus && node.has_memory) cut.nodes_without_cpus.push_back(node.id);
     }
   }
 
@@ -146,13 +146,20 @@ class machine_builder {
     for (const auto& cpus : members_) result_->domains_.push_back(make_domain(cpus));
   }
 
-  // The lowest of the nodes of these CPUs, one with memory before one without.
+  // The first of these CPUs that a node has; null if none has any of them.
+  [[nodiscard]] static const cpu_fact* first_in_a_node(const std::vector<const cpu_fact*>& cpus) {
+    const auto found = std::find_if(cpus.begin(), cpus.end(), [](const cpu_fact* cpu) { return cpu->node >= 0; });
+    return found == cpus.end() ? nullptr : *found;
+  }
+
+  // The lowest of the nodes that have these CPUs, one with memory before one without. Without any, what lends memory.
   [[nodiscard]] int home_of(const std::vector<const cpu_fact*>& cpus) const {
-    int best = node_of(*cpus.front());
+    const cpu_fact* const first = first_in_a_node(cpus);
+    if (first == nullptr) return node_of(*cpus.front());
+    int best = first->node;
     for (const cpu_fact* cpu : cpus) {
-      const int node = node_of(*cpu);
       const auto rank = [&](int n) { return std::pair(!item(memory_usable_, n), n); };
-      if (rank(node) < rank(best)) best = node;
+      if (cpu->node >= 0 && rank(cpu->node) < rank(best)) best = cpu->node;
     }
     return best;
   }
@@ -178,15 +185,16 @@ class machine_builder {
 
   domain make_domain(const std::vector<const cpu_fact*>& cpus) const {
     const int node = home_of(cpus);
-    const int memory = item(memory_usable_, node) ? node : memory_for(node, cpus.front());
+    const cpu_fact* const first = first_in_a_node(cpus);
+    const int memory = item(memory_usable_, node) ? node : memory_for(node, first == nullptr ? cpus.front() : first);
     domain made{.node = item(facts_.nodes, node).id,
                 .memory_node = item(facts_.nodes, memory).id,
                 .cpus = {},
                 .binding = {},
                 .l3_groups = {},
-                .has_memory = item(memory_usable_, node) && cpus.front()->node >= 0,
+                .has_memory = item(memory_usable_, node) && first != nullptr,
                 .package = cpus.front()->package,
-                .nodeless = cpus.front()->node < 0};
+                .nodeless = first == nullptr};
     std::map<int, std::vector<cpu_id>> by_l3;
     for (const cpu_fact* cpu : cpus) {
       made.cpus.push_back(cpu->id);
@@ -223,7 +231,7 @@ class machine_builder {
           for (const int b : nodes[to]) nearest = std::min(nearest, node_distance(a, b));
         }
         // CPUs that no node has stand for a node that the description leaves out.
-        const bool left_out = members_[from].front()->node < 0 || members_[to].front()->node < 0;
+        const bool left_out = result_->domains_[from].nodeless || result_->domains_[to].nodeless;
         if (left_out && nearest == distance_local) nearest = distance_unknown;
         result_->distances_.push_back(from == to ? distance_local : nearest);
       }

@@ -8,12 +8,15 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string_view>
 
+#include "platform/env.hpp"
 #include "platform/fork.hpp"
 #include "topology/facts.hpp"
 #include "topology/memory_attributes.hpp"
@@ -34,52 +37,67 @@ using topology_handle = std::unique_ptr<hwloc_topology, topology_closer>;
 
 std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
-// How many CPUs a synthetic line would make: the product of its levels' counts, without what stands
-// in brackets (attributes, attached memory). hwloc would obey a typing error until memory is gone.
-unsigned long synthetic_cpu_count(std::string_view text) {
+// How many CPUs a synthetic line would make, at most cpu_count_max + 1: the product of its levels' counts, without what
+// stands in brackets (attributes, attached memory). hwloc would obey a typing error until memory is gone. Numbers are
+// read as it reads them: by strtoul, in any base, and the next level may begin right behind one.
+unsigned long synthetic_cpu_count(const std::string& text) {
   unsigned long product = 1;
-  int depth = 0;
-  std::string level;
-  const auto finish_level = [&] {
-    const std::size_t colon = level.rfind(':');
-    const std::string_view digits = std::string_view(level).substr(colon == std::string::npos ? 0 : colon + 1);
-    unsigned long count = 1;
-    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    if (result.ec == std::errc::result_out_of_range) count = cpu_count_max + 1;
-    product = std::min(product * std::min(count, cpu_count_max + 1), cpu_count_max + 1);
-    level.clear();
+  const char* at = text.c_str();
+  const auto go_behind = [&at](char c) {
+    const char* const found = std::strchr(at, c);
+    at = found == nullptr ? at + std::strlen(at) : found + 1;
   };
-  for (const char c : text) {
-    if (c == '(' || c == '[') ++depth;
-    const bool is_gap = c == ' ' || (c >= '\t' && c <= '\r');  // hwloc takes a newline, too; others only look like one
-    if (depth == 0 && !is_gap) level += c;
-    if (depth == 0 && is_gap && !level.empty()) finish_level();
-    if (c == ')' || c == ']') --depth;
+  while (*at != '\0') {
+    if (*at == ' ' || (*at >= '\t' && *at <= '\r')) {  // hwloc takes a newline, too; others only look like one
+      ++at;
+    } else if (*at == '(' || *at == '[') {
+      go_behind(*at == '(' ? ')' : ']');
+    } else {
+      if (*at < '0' || *at > '9') go_behind(':');
+      char* behind = nullptr;
+      const unsigned long count = std::strtoul(at, &behind, 0);
+      if (behind == at) break;  // hwloc refuses it
+      product = std::min(product * std::min(count, cpu_count_max + 1), cpu_count_max + 1);
+      at = behind;
+    }
   }
-  if (!level.empty()) finish_level();
   return product;
 }
 
-// True if a list such as "indexes=0,2,70000" has a number above the highest allowed: hwloc would make sets that long.
-bool has_index_too_high(std::string_view text) {
-  constexpr std::string_view list = "indexes=";
-  for (std::size_t at = text.find(list); at != std::string_view::npos; at = text.find(list, at)) {
-    at += list.size();
-    const char* next = text.data() + at;
-    const char* const end = text.data() + std::min(text.find_first_of(") ", at), text.size());
+// What is wrong with a list such as "indexes=0,2,70000"; empty if nothing is. hwloc would make sets as long as the
+// highest number, and passes over a list that it doesn't understand. Lists of levels (node:core) and of steps (2*4) are
+// left to it.
+std::string index_list_problem(std::string_view text) {
+  constexpr std::string_view key = "indexes=";
+  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at)) {
+    at += key.size();
+    const std::string_view list = text.substr(at, std::min(text.find_first_of(") ", at), text.size()) - at);
+    if (list.empty() || list.front() < '0' || list.front() > '9' || list.find('*') != std::string_view::npos) continue;
+    const char* next = list.data();
+    const char* const end = next + list.size();
     while (next != end) {
       unsigned long number = 0;
       const auto [stopped, error] = std::from_chars(next, end, number);
-      if (error == std::errc::result_out_of_range || (error == std::errc() && number > index_max)) return true;
-      next = error == std::errc() ? stopped : next + 1;  // a separator
+      if (error == std::errc::invalid_argument || (stopped != end && *stopped != ',')) {
+        return "indexes=" + std::string(list) + ": expected decimal numbers with commas between";
+      }
+      if (error != std::errc() || number > index_max) {
+        return "an index is too high: expected 0 to " + std::to_string(index_max);
+      }
+      next = stopped == end ? end : stopped + 1;
     }
   }
-  return false;
+  return "";
 }
+
+// hwloc's name for stdin, whatever files there are.
+constexpr std::string_view stdin_name = "-";
+constexpr const char* is_stdin = "it is stdin, which is the program's";
 
 // Why a file can't be a description; empty if it may be one.
 std::string file_problem(const std::string& path) {
   struct stat info {};
+  if (path == stdin_name) return is_stdin;
   if (::stat(path.c_str(), &info) != 0) return errno_text("can't open the file");
   if (!S_ISREG(info.st_mode)) return "not a file";
   if (info.st_size > xml_bytes_max) return "the file is larger than 64 MiB";
@@ -89,11 +107,10 @@ std::string file_problem(const std::string& path) {
 // Why we don't give a description to hwloc at all; empty if there is no reason.
 std::string problem_of(source::origin from, const std::string& text) {
   if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 4096 CPUs";
-  if (from == source::origin::synthetic && has_index_too_high(text)) {
-    return "an index is too high: expected 0 to " + std::to_string(index_max);
-  }
+  if (from == source::origin::synthetic) return index_list_problem(text);
   if (from == source::origin::xml) return file_problem(text);
-  return "";
+  // hwloc obeys its variable now.
+  return platform::env("HWLOC_XMLFILE") == stdin_name ? std::string("HWLOC_XMLFILE=-: ") + is_stdin : "";
 }
 
 // Names a description, or says why hwloc does not take it.
@@ -178,13 +195,27 @@ std::string first_index_problem(hwloc_topology_t topology) {
     return std::string();
   };
   auto text = look(HWLOC_OBJ_PU, [](hwloc_obj_t o) { return index_problem(o, "CPU", o->cpuset); });
-  if (text.empty()) text = look(HWLOC_OBJ_NUMANODE, [](hwloc_obj_t o) { return index_problem(o, "node", o->nodeset); });
+  std::set<unsigned> nodes;
+  const auto node_problem = [&](hwloc_obj_t o) {
+    auto problem = index_problem(o, "node", o->nodeset);
+    const bool is_new = nodes.insert(o->os_index).second;
+    return problem.empty() && !is_new ? "two nodes have the index " + std::to_string(o->os_index) : problem;
+  };
+  if (text.empty()) text = look(HWLOC_OBJ_NUMANODE, node_problem);
   // Sockets without a number are common, and some firmware numbers them high.
   if (!text.empty()) return text;
   return look(HWLOC_OBJ_PACKAGE, [](hwloc_obj_t o) {
     const bool good = o->os_index == HWLOC_UNKNOWN_INDEX || o->os_index <= unsigned{INT_MAX};
     return good ? std::string() : "socket index " + std::to_string(o->os_index) + " is too high";
   });
+}
+
+// CPUs of a synthetic line whose indexes repeat are one to hwloc. Empty: all are there.
+std::string lost_cpus(hwloc_topology_t topology, const std::string& text) {
+  const auto made = static_cast<unsigned long>(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU));
+  const unsigned long asked = synthetic_cpu_count(text);
+  if (made == asked) return "";
+  return "its CPU indexes repeat, which leaves " + std::to_string(made) + " of " + std::to_string(asked) + " CPUs";
 }
 
 // The kind of each CPU, ascending efficiency; empty if hwloc cannot tell or cannot rank them.
@@ -297,9 +328,9 @@ const platform::fork_part read_over_fork(
 facts_result read_facts(source::origin from, const std::string& text, source::figures figures) {
   const std::lock_guard alone(one_reads);
   if (auto error = problem_of(from, text); !error.empty()) {
-    // A file that can't be opened is none for hwloc either.
+    // A file that can't be opened is none for hwloc either. Its stdin is always there.
     struct stat info {};
-    const bool missing = from == source::origin::xml && ::stat(text.c_str(), &info) != 0;
+    const bool missing = from == source::origin::xml && text != stdin_name && ::stat(text.c_str(), &info) != 0;
     return {{}, std::move(error), missing ? refused_by::hwloc : refused_by::homing};
   }
   hwloc_topology_t raw = nullptr;
@@ -312,7 +343,9 @@ facts_result read_facts(source::origin from, const std::string& text, source::fi
   if (auto error = load(raw, from, figures); !error.empty()) {
     return {{}, std::move(error), broken};
   }
-  if (auto error = first_index_problem(raw); !error.empty()) return {{}, std::move(error), refused_by::homing};
+  std::string wrong = first_index_problem(raw);
+  if (wrong.empty() && from == source::origin::synthetic) wrong = lost_cpus(raw, text);
+  if (!wrong.empty()) return {{}, std::move(wrong), refused_by::homing};
   facts_result result{flatten(raw, from)};
   if (figures == source::figures::all) result.value.attributes = read_attributes(raw, result.value.nodes);
   if (result.value.cpus.empty() || result.value.nodes.empty()) {

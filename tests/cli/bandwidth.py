@@ -100,9 +100,24 @@ def options(_):
     check(len(report(env=TWO_NODES | {"HOMING_DOMAIN": "socket"})["cpu_nodes"]) == 2, "nodes, whatever a domain is")
 
 
+def variables(_):
+    seen = homing("bandwidth", *SMALL, "--json", env={"HOMING_THREADS": "1"})
+    check(sum(n["threads"] for n in json.loads(seen.out)["cpu_nodes"]) == len(os.sched_getaffinity(0)),
+          "HOMING_THREADS is for TBB's threads, not for these", seen)
+    seen = homing("bandwidth", *SMALL, env=TWO_NODES | {"HOMING_DOMAIN": "x"})
+    check(seen.code == 1 and seen.err.count("\n") == 1 and "HOMING_DOMAIN=x is not valid" in seen.err and "triad" in seen.out,
+          "a variable that is not valid is said", seen)
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    count = cpus.count(",") + 1
+    elsewhere = {"HWLOC_THISSYSTEM": "1", "HWLOC_SYNTHETIC": f"node:1(indexes=50000) pu:{count}(indexes={cpus})"}
+    seen = homing("bandwidth", *SMALL, env=elsewhere)
+    check(seen.code == 1 and "no memory that this process may use" in seen.err and "--help" not in seen.err,
+          "what the machine lacks is no wrong option", seen)
+
+
 def bad_input(_):
     refuses("bandwidth", (["--kernel", "sum"], "sum"), (["--kernel"], "--kernel"))
 
 
-main([real_machine, made_up_machines, forms_agree, options, bad_input,
+main([real_machine, made_up_machines, forms_agree, options, variables, bad_input,
       lambda _: helps_and_is_quiet("bandwidth"), lambda _: shows_progress_on_a_terminal("bandwidth")])

@@ -28,6 +28,13 @@ def homing(*words, env=None, cwd=None, before=()):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def script(path, text):
+    """A program of the shell."""
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 _failures = 0
 
 

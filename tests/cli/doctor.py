@@ -4,32 +4,14 @@ asks otherwise. Method: the command on this machine, on made-up ones, under a sy
 that were given the same CPUs."""
 
 import csv
-import ctypes
 import io
 import json
 import os
-import struct
 import subprocess
 import sys
 
 from command import COMMAND, check, homing, main
-
-MBIND, MOVE_PAGES = 237, 279  # x86-64
-
-
-def refuse(calls, error=1):
-    """In this process, for ever: these system calls fail."""
-    def instruction(code, yes, no, value):
-        return struct.pack("HBBI", code, yes, no, value)
-    program = instruction(0x20, 0, 0, 0)
-    for call in calls:
-        program += instruction(0x15, 0, 1, call) + instruction(0x06, 0, 0, 0x00050000 | error)
-    program += instruction(0x06, 0, 0, 0x7FFF0000)
-    buffer = ctypes.create_string_buffer(program, len(program))
-    libc = ctypes.CDLL(None, use_errno=True)
-    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
-    return libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0) == 0
-
+from sandbox import MBIND, MOVE_PAGES, refuse
 
 def find(seen, topic):
     return next((f for f in seen["findings"] if f["topic"] == topic), None)

@@ -12,7 +12,7 @@ import sys
 import xml.dom.minidom
 from pathlib import Path
 
-from command import COMMAND, check, homing, main
+from command import COMMAND, check, homing, main, script
 from measuring import picture_texts
 
 LIBRARY = (COMMAND.parent / "../lib/homing").resolve()
@@ -26,12 +26,6 @@ print(tbb.TBB_runtime_version().decode(), tbb._ZN3tbb6detail2r115numa_node_count
 REPORT = {"homing": "0", "domains": 4, "virtual": True, "threads": 8,
           "tasks": {"executed": 1000, "home": 975, "away": 25}, "steals": {"near": 12, "far": 3}, "mailbox": 40,
           "shared_queue": 5, "revokes": 2, "bypasses": 1, "wakeups": 7}
-
-
-def script(path, text):
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
 
 
 def our_library(_):
@@ -98,6 +92,14 @@ def report(folder):
     twice = script(folder / "twice", f"#!/bin/sh\n{writer}\n{writer}\n")
     seen = homing("run", "--report", twice)
     check("sums of 2 processes" in seen.err and "2000" in seen.err, "several processes are summed", seen)
+    large = {"homing": "0", "domains": 4, "threads": 8, "homes": [[0, 0, 10], [3, 1, 50]], "bytes_by_node": {"0": 4096}}
+    small = {"homing": "0", "domains": 1, "threads": 1, "homes": [[0, 0, 40]], "bytes_by_node": {"0": 8192}}
+    unequal = script(folder / "unequal", "#!/bin/sh\n" + "".join(f"echo '{json.dumps(r)}' >> $HOMING_REPORT\n" for r in (large, small)))
+    seen = homing("run", "--report", "--svg", folder / "unequal.svg", unequal)
+    row = next((line.split() for line in seen.err.splitlines() if line.split()[:1] == ["3"]), [])
+    texts = picture_texts(folder / "unequal.svg")
+    check("4 domains, 8 threads" in seen.err and row == ["3", "0", "50", "0", "0"], "the largest machine of several processes", seen)
+    check("50" in texts and "all processes, at the end" in texts, "in the picture, too", texts)
     seen = homing("run", f"--report={folder}/kept.json", writer)
     check(seen.code == 9 and json.loads((folder / "kept.json").read_text()) == REPORT and seen.err == "",
           "--report=FILE keeps the JSON", seen)
@@ -274,6 +276,8 @@ def policies(folder):
                   ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],
                   [f"--membind=!{','.join(map(str, usable))}"], ["--threads", "0"], ["--threads", "x"], ["--threads", "65537"],
                   ["--tbb=stock", "--threads", "2"], ["--tbb=stock", "--trace", "x"], ["--stock-library", "x"],
+                  ["--tbb=stock", "--steal=near"], ["--tbb=stock", "--domain=l3"], ["--tbb=stock", "--topology=node:2 pu:1"],
+                  ["--topology", "node:2 pu:1" + " " * 4096],
                   ["--tbb=stock", "--stock-library", folder / "none/libtbb.so.12"], ["--tbb=stock", "--stock-library", "/bin/sh"],
                   ["--trace", folder / "none/x.json"], ["--trace", folder], ["--json", "--csv"],
                   [f"--report={folder}/none/x.json"], [f"--report={folder}"], ["--svg", folder / "none/x.svg"]):
@@ -335,7 +339,7 @@ def warnings(folder):
     check(seen.code == 0 and seen.err == "", "RUNPATH comes after us", seen)
     (folder / "plain").chmod(0o4755)
     seen = homing("run", folder / "plain")
-    check("changes its user or group" in seen.err, "set-user-ID", seen)
+    check("gains rights" in seen.err, "set-user-ID", seen)
     for size in (4, 64, 200):
         damaged = folder / f"damaged{size}"
         damaged.write_bytes((folder / "plain").read_bytes()[:size])

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from command import check, homing, main
 
+INTERLEAVED = "node:2 core:160 pu:2(indexes=node:core)"   # a node has every second CPU
 FIXTURES = Path(__file__).resolve().parent.parent / "data/topology"
 
 
@@ -59,8 +60,16 @@ def nodes_and_memory(_):
     text = homing("topology", "--topology", "node:2 core:1 pu:1").out
     check("only sort" in text and "assumed" in text, "distances come with their warning", text)
     check("only sort" not in homing("topology", "--topology", "core:2 pu:1").out, "and not where there is none")
-    wide = [line for line in homing("topology", "--topology", "node:8 core:16 pu:2").out.splitlines() if len(line) > 80]
-    check(not wide, "80 columns", wide)
+    for machine in ("node:8 core:16 pu:2", INTERLEAVED):
+        seen = homing("topology", "--topology", machine).out
+        check(not any(len(line) > 80 for line in seen.splitlines()), "80 columns", seen)
+    check("126," in seen and "318" in seen, "and every CPU of a long list", seen)
+    sockets = ["--topology", "pack:2 node:2 core:2 pu:1", "--domain", "socket"]
+    text = homing("topology", *sockets).out
+    check("domain 1: nodes 2-3, socket 1" in text and all(f"node {n}: 1.0 GiB" in text for n in range(4)),
+          "a socket's nodes, each with its memory", text)
+    seen = json.loads(homing("topology", "--json", *sockets).out)
+    check([d["nodes"] for d in seen["domains"]] == [[0, 1], [2, 3]], "in JSON, too", seen)
 
 
 def thread_limit(_):
@@ -76,7 +85,7 @@ def thread_limit(_):
 def picture(folder):
     for number, words in enumerate(([], ["--topology", "node:4 core:2 pu:1"], ["--topology", FIXTURES / "unequal.xml"],
                                     ["--topology", "pack:2 l3:2 core:4 pu:2"], ["--topology", "node:70 core:1 pu:1"],
-                                    ["--topology", "node:2 core:300 pu:1"])):
+                                    ["--topology", "node:2 core:300 pu:1"], ["--topology", INTERLEAVED])):
         path = folder / f"{number}.svg"
         seen = homing("topology", "--svg", path, *words)
         check(seen.code == 0 and seen.err == "", f"--svg {words}", seen)
@@ -95,6 +104,13 @@ def picture(folder):
         inside = all(int(r.get("x", 0)) + int(r.get("width")) <= width and int(r.get("y", 0)) + int(r.get("height")) <= height
                      for r in root.iter("{http://www.w3.org/2000/svg}rect"))
         check(inside, "nothing lies outside the picture")
+        cards = [(int(r.get("x")), int(r.get("y")), int(r.get("width")), int(r.get("height")))
+                 for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "card"]
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            x, y, right = int(text.get("x")), int(text.get("y")), int(text.get("x")) + 7.3 * len("".join(text.itertext()))
+            card = next((c for c in cards if c[0] <= x < c[0] + c[2] and c[1] <= y < c[1] + c[3]), (0, 0, width, height))
+            if text.get("class") not in ("on-cpu", "number", "number soft"):
+                check(right <= card[0] + card[2], "text ends within its card", (card, "".join(text.itertext())))
         text = path.read_text()
         check("prefers-color-scheme: dark" in text and "http" not in text.replace("http://www.w3.org/2000/svg", ""),
               "dark and light, and nothing from elsewhere")

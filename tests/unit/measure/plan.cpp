@@ -110,6 +110,16 @@ TEST_F(on_made_up_machine, a_node_without_memory_uses_the_nearest_that_has_some)
   }
 }
 
+TEST_F(on_made_up_machine, cpus_without_a_node_are_not_measured_as_another_nodes) {
+  const plan p = plan_of(fixture_path("node_left_out"));
+  ASSERT_EQ(p.error, "");
+  ASSERT_EQ(p.cpu_nodes.size(), 1U);
+  EXPECT_EQ(p.cpu_nodes[0].cpus.size(), p.machine.at(p.cpu_nodes[0].index).cpus.size());
+  EXPECT_TRUE(std::any_of(p.notes.begin(), p.notes.end(), [](const std::string& note) {
+    return note == "no node has CPUs 2-3: they are not measured";
+  }));
+}
+
 TEST_F(on_made_up_machine, chosen_nodes_without_memory_or_cpus_are_refused) {
   const plan all = plan_of(fixture_path("memory_tier"));
   for (const memory_node& m : all.memory_nodes) {

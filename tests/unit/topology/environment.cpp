@@ -106,6 +106,11 @@ TEST_F(environment, nor_does_a_broken_file) {
   std::remove(path.c_str());
 }
 
+TEST_F(environment, nor_is_the_programs_stdin_read) {
+  expect({{"HWLOC_XMLFILE", "-"}}, "homing: HWLOC_XMLFILE=- is not valid: [^\n]*stdin[^\n]*; using one domain[^\n]*\n",
+         "real 1 domains .*");
+}
+
 TEST_F(environment, values_are_made_fit_to_print) {
   expect({{"HOMING_TOPOLOGY", "bad\033[31m\nline"}}, "homing: HOMING_TOPOLOGY=bad\\?\\[31m\\?line is not valid.*\n",
          "real .*");

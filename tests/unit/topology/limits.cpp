@@ -41,6 +41,13 @@ TEST(affinity, that_leaves_nothing_of_a_claimed_machine_is_ignored) {
   EXPECT_EQ(m->at(at(0)).binding.list(), "64-65");
 }
 
+TEST(affinity, that_is_ignored_leaves_memory_alone_too) {
+  const source odd{.from = source::origin::synthetic, .text = "node:4(indexes=3,60,61,62) pu:1(indexes=9,8,7,6)"};
+  const auto m = read_or_fail(claimed(odd, {.mask = mask("64-65")}));
+  EXPECT_TRUE(m->is_virtual());
+  EXPECT_TRUE(m->cut().forbidden_memory.empty()) << "this computer's memory nodes are not this machine's";
+}
+
 TEST(cpuset, cuts_what_the_description_disallows) {
   const auto m = fixture("cpuset");
   EXPECT_EQ(nodes_of(*m), (ints{0, 1}));

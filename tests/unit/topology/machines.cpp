@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "topology/facts.hpp"
 #include "unit/common/topology_fixture.hpp"
 
 namespace homing::topology::testing {
@@ -121,6 +122,14 @@ TEST(captured, cpus_of_a_node_that_is_switched_off_are_in_no_node) {
   EXPECT_EQ(m->at(at(1)).memory_node, node_id{1});
 }
 
+TEST(shapes, a_node_without_cpus_and_memory_is_no_tier) {
+  const auto m = synthetic("pack:1 [numa(memory=1GB)] [numa(memory=0)] core:2 pu:1");
+  ASSERT_EQ(m->nodes().size(), 2U);
+  EXPECT_EQ(m->cut().nodes_without_memory.size(), 1U);
+  EXPECT_TRUE(m->cut().nodes_without_cpus.empty());
+  EXPECT_EQ(m->describe().find("memory only"), std::string::npos) << m->describe();
+}
+
 TEST(shapes, distances_in_another_unit_are_brought_to_ten_for_local) {
   const auto m = fixture("nanoseconds");
   EXPECT_EQ(m->distance(at(0), at(1)), 16U);
@@ -163,6 +172,21 @@ TEST(kinds, the_same_socket_comes_before_another_at_equal_distance) {
   EXPECT_EQ(order_from(*m, 2), (counts{2, 3, 0, 1}));
 }
 
+TEST(kinds, a_socket_with_cpus_of_no_node_has_the_node_of_the_others) {
+  machine_facts facts;
+  facts.nodes = {{node_id{0}, true, true, 0}, {node_id{1}, true, true, 0}};
+  facts.cpus = {{cpu_id{0}, 0, 0, -1, -1, -1, true},
+                {cpu_id{1}, -1, 1, -1, -1, -1, true},  // its node is left out
+                {cpu_id{2}, 1, 1, -1, -1, -1, true}};
+  const auto m = build(facts, domain_kind::socket, {}).value;
+  ASSERT_TRUE(m);
+  ASSERT_EQ(m->domains().size(), 2U);
+  EXPECT_EQ(numbers(m->at(at(1)).cpus), (ints{1, 2}));
+  EXPECT_FALSE(m->at(at(1)).nodeless);
+  EXPECT_TRUE(m->at(at(1)).has_memory);
+  EXPECT_EQ(m->at(at(1)).node, node_id{1});
+}
+
 TEST(kinds, an_unknown_kind_falls_back_to_nodes_and_says_so) {
   const auto m = synthetic("node:2 core:2 pu:1", domain_kind::l3);
   EXPECT_EQ(m->kind(), domain_kind::node);
@@ -184,6 +208,19 @@ TEST(bad_input, is_an_error_with_a_text) {
   EXPECT_EQ(error(source::origin::synthetic, "node:1 core:4097 pu:1"), "more than 4096 CPUs");
   EXPECT_EQ(error(source::origin::synthetic, "node:2048 pu:1"), "more than 1024 domains");
   EXPECT_EQ(error(source::origin::synthetic, "node:64\tcore:64\npu:2"), "more than 4096 CPUs");
+  for (const char* text : {"node:1 core:0x1400 pu:1", "node:1 core:020000 pu:1", "node:1 core:+5000 pu:1",
+                           "node:1core:5000pu:1", "node:5000(memory=1)core:1 pu:1"}) {
+    EXPECT_EQ(error(source::origin::synthetic, text), "more than 4096 CPUs") << "as hwloc reads it: " << text;
+  }
+  for (const char* text :
+       {"node:2(indexes=0,0x7ffffff) pu:1", "node:2 pu:1(indexes=1;0)", "node:2(indexes=0,,1) pu:1"}) {
+    EXPECT_TRUE(error(source::origin::synthetic, text).ends_with("expected decimal numbers with commas between"))
+        << text;
+  }
+  EXPECT_EQ(error(source::origin::synthetic, "node:2(indexes=0,0) pu:2"), "two nodes have the index 0");
+  EXPECT_EQ(error(source::origin::synthetic, "node:2 pu:2(indexes=0,1,2,1)"),
+            "its CPU indexes repeat, which leaves 3 of 4 CPUs");
+  EXPECT_EQ(error(source::origin::xml, "-"), "it is stdin, which is the program's");
   for (const char* text :
        {"node:2(indexes=0,4000000000) pu:1", "node:2 pu:2(indexes=3,70000,1,99999999999999999999)"}) {
     EXPECT_EQ(error(source::origin::synthetic, text), "an index is too high: expected 0 to 65535") << text;

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Property: what fails before a program starts leaves the files of earlier runs as they are; what fails later is said, by the
+exit code too, and leaves no file of its own. Method: bad options beside files of an earlier run, symbolic links, closed and
+full outputs, a folder for temporary files that the program leaves, and a sandbox without threads or processes."""
+
+import errno
+import json
+import os
+import subprocess
+import xml.dom.minidom
+from xml.parsers.expat import ExpatError
+
+from command import COMMAND, check, homing, main, script
+from sandbox import CLONE, CLONE3, FORK, VFORK, refuse
+
+REPORT = '{"homing": "0", "domains": 2, "threads": 2, "tasks": {"executed": 10, "home": 9, "away": 1}, "homes": [[0, 0, 9], [0, 1, 1]]}'
+WRITES = f"echo '{REPORT}' >> $HOMING_REPORT"
+
+
+def quietly(words, prepare, **options):
+    """The command in a process that `prepare` has changed. 77: it can't be."""
+    def before():
+        if prepare() is False:
+            os._exit(77)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING", "HWLOC_", "TBB_"))}
+    return subprocess.run([COMMAND, *map(str, words)], preexec_fn=before, env=clean, text=True, timeout=60, **options)
+
+
+def is_xml(path):
+    try:
+        return xml.dom.minidom.parse(str(path)) is not None
+    except ExpatError:
+        return False
+
+
+def earlier_runs(folder):
+    kept = {name: folder / name for name in ("trace.json", "report.json", "picture.svg")}
+    for path in kept.values():
+        path.write_text("of an earlier run")
+    files = ["--trace", kept["trace.json"], f"--report={kept['report.json']}"]
+    picture = ["--trace", kept["trace.json"], "--svg", kept["picture.svg"]]
+    for words in ([*files, "-N", "60000", "--", "true"], [*files, "--topology=nonsense", "--", "true"], [*files, "--", "nosuchprogram"],
+                  [*picture, "-m", "60000", "--", "true"], [*picture, "--", folder / "none"], [*picture, "--", folder],
+                  ["--trace", kept["trace.json"], f"--report={folder}/none/x.json", "--", "true"],
+                  ["--trace", kept["trace.json"], "--svg", folder / "none/x.svg", "--", "true"]):
+        seen = homing("run", *words)
+        check(seen.code in (125, 126, 127) and seen.err.count("\n") == 1, f"not started: {words}", seen)
+        untouched = [path.exists() and path.read_text() == "of an earlier run" for path in kept.values()]
+        check(all(untouched), "and no file is touched", (untouched, seen))
+    for words in (["--trace", folder / "new.json"], [f"--report={folder}/new.json"], ["--svg", folder / "new.json"]):
+        homing("run", *words, "--", "nosuchprogram")
+        check(not (folder / "new.json").exists(), f"nor made: {words}")
+
+
+def links(folder):
+    """The library makes a trace anew, and adds to a report: behind a link, both are the file that it leads to."""
+    (folder / "results").mkdir()
+    program = script(folder / "program", f"#!/bin/sh\n{WRITES}\necho traced > $HOMING_TRACE\n")
+    for state in ("a file", "no file yet"):
+        for name in ("trace", "report"):
+            link, target = folder / f"{name}.json", folder / "results" / f"{name}.json"
+            link.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+            link.symlink_to(f"results/{name}.json")
+            if state == "a file":
+                target.write_text("of an earlier run")
+        seen = homing("run", "--trace", folder / "trace.json", f"--report={folder}/report.json", "--", program)
+        check(seen.code == 0 and all((folder / f"{name}.json").is_symlink() for name in ("trace", "report")),
+              f"a link stays: to {state}", seen)
+        written = {name: (folder / "results" / name).exists() and (folder / "results" / name).read_text()
+                   for name in ("trace.json", "report.json")}
+        check(written == {"trace.json": "traced\n", "report.json": REPORT + "\n"}, f"both are where it leads: to {state}", written)
+
+
+def closed_outputs(folder):
+    program = script(folder / "program", f"#!/bin/sh\n{WRITES}\n")
+    picture = folder / "run.svg"
+    seen = quietly(["run", "--svg", picture, "--", program], lambda: os.close(2), stdout=subprocess.PIPE)
+    check(is_xml(picture) and seen.returncode == 125, "stderr closed: the picture is whole, and the loss of the table is told", seen)
+    picture = folder / "topology.svg"
+    seen = quietly(["topology", "--svg", picture], lambda: os.close(1), stderr=subprocess.PIPE)
+    check(is_xml(picture) and seen.returncode == 1 and "can't write to stdout" in seen.stderr, "so is that of stdout", seen)
+    seen = quietly(["run", "--", "sh", "-c", "[ -e /proc/$$/fd/2 ] || exit 5"], lambda: os.close(2), stdout=subprocess.PIPE)
+    check(seen.returncode == 5, "a program finds closed what was closed", seen)
+
+
+def lost_report(folder):
+    if not os.path.exists("/dev/full"):
+        return
+    for code in (0, 9):
+        program = script(folder / "program", f"#!/bin/sh\n{WRITES}\nexit {code}\n")
+        for words in (["run", "--report"], ["where"]):
+            with open("/dev/full", "w") as full:
+                seen = quietly([*words, "--", program], lambda: None, stdout=subprocess.PIPE, stderr=full)
+            check(seen.returncode == (code or 125), f"a full disk, and the program ends with {code}: {words}", seen)
+
+
+def relative_folder(folder):
+    (folder / "tmp").mkdir()
+    seen = homing("run", "--report", "--", "sh", "-c", f"cd /; {WRITES}", cwd=folder, env={"TMPDIR": "tmp"})
+    check(seen.code == 0 and "2 domains" in seen.err, "TMPDIR is relative, and the program changes its folder", seen)
+    check(not list((folder / "tmp").iterdir()), "and nothing is left there")
+
+
+def codes_of_shells(_):
+    """127 is the program's own, or means that there is none."""
+    for program, part in ((f"{WRITES}; exit 127", '"domains": 2'), ("exit 127", '"error": "no report')):
+        seen = homing("run", "--json", "--", "sh", "-c", program)
+        check(seen.code == 127 and part in seen.err, f"a program may end with 127: {program}", seen)
+    for name, code in (("nosuchprogram", 127), ("/", 126)):
+        seen = homing("run", "--json", "--", name)
+        error = json.loads(seen.err[seen.err.index("{"):])["error"] if "{" in seen.err else ""
+        check(seen.code == code and f"can't start {name}" in error, f"why nothing is reported, as JSON: {name}", seen)
+
+
+def refused_threads(folder):
+    (folder / "tmp").mkdir()
+    os.environ["TMPDIR"] = str(folder / "tmp")
+    for calls, part in (([CLONE3], "can't start the thread that looks at the program: "),
+                        ([CLONE, CLONE3, FORK, VFORK], "can't start sleep: fork: ")):
+        seen = quietly(["run", "--report", "--", "sleep", "0"], lambda: refuse(calls, errno.EAGAIN), stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+        if seen.returncode == 77:
+            print("left out: no filter can be installed here")
+            return
+        check(seen.returncode == 125 and part in seen.stderr and seen.stderr.count("\n") == 1, f"refused, and told in a line: {part}", seen)
+        check(not list((folder / "tmp").iterdir()), "and no file is left")
+    seen = quietly(["run", "--", "sleep", "0"], lambda: refuse([CLONE, CLONE3, FORK, VFORK], errno.EAGAIN), stdout=subprocess.PIPE,
+                   stderr=subprocess.PIPE)
+    check(seen.returncode == 125 and seen.stderr.count("\n") == 1 and "loaded" not in seen.stderr, "what did not start loaded nothing", seen)
+    seen = quietly(["latency", "--size", "64K"], lambda: refuse([CLONE3], errno.EAGAIN), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check(seen.returncode == 1 and "can't start thread 1 of 1, for CPU " in seen.stderr, "so are threads that measure", seen)
+
+
+main([earlier_runs, links, closed_outputs, lost_report, relative_folder, codes_of_shells, refused_threads])
