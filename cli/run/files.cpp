@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "platform/files.hpp"
 #include "platform/output_file.hpp"
@@ -16,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t report_bytes_max = std::size_t{16} << 20;
+constexpr std::size_t report_bytes_max = std::size_t{1} << 30;
 
 enum class kind { any, regular };
 
@@ -51,12 +53,42 @@ std::optional<std::string> problem_of(const std::string& option, const std::stri
   return std::nullopt;
 }
 
-// A trace is written by whoever finds no file yet.
+bool looks_like_trace(const fs::path& path) {
+  constexpr std::string_view begin = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":";
+  std::string text(begin.size(), ' ');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(text.data(), static_cast<std::streamsize>(text.size())) && text == begin;
+}
+
+// Whether `name` is that of a further process's trace: `trace`, a full stop and a number, perhaps another.
+bool is_of_further_process(const std::string& name, const std::string& trace) {
+  if (!name.starts_with(trace + '.')) return false;
+  const std::string_view rest = std::string_view(name).substr(trace.size());
+  return rest.find_first_not_of(".0123456789") == std::string_view::npos && rest.back() != '.' &&
+         rest.find("..") == std::string_view::npos && std::count(rest.begin(), rest.end(), '.') <= 2;
+}
+
+// What further processes of an earlier run have written, and nothing else that is named so.
+void remove_further_traces(const fs::path& trace) {
+  std::error_code error;
+  std::vector<fs::path> traces;
+  for (fs::directory_iterator at(trace.parent_path(), error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_symlink(error) && at->is_regular_file(error) &&
+        is_of_further_process(at->path().filename().string(), trace.filename().string()) &&
+        looks_like_trace(at->path())) {
+      traces.push_back(at->path());
+    }
+  }
+  for (const fs::path& file : traces) fs::remove(file, error);
+}
+
+// A trace is written by whoever finds no file yet, and beside it by each further process.
 void prepare_trace(const std::string& path) {
   std::error_code error;
   open_and_close(path, platform::output_mode::append);  // where a link leads is known of a file that is there
   const std::string file = resolved(path);
   fs::remove(file, error);
+  remove_further_traces(file);
   ::setenv("HOMING_TRACE", file.c_str(), 1);
 }
 
@@ -68,6 +100,16 @@ void prepare_report(const std::string& path) {
   const std::string file = resolved(path);
   if (is_new) fs::remove(file, error);
   ::setenv("HOMING_REPORT", file.c_str(), 1);
+}
+
+std::string folder_for_reports() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  if (error) {
+    throw std::runtime_error("no folder for temporary files: " + error.message() +
+                             "; let TMPDIR name one, or write the report with --report=FILE");
+  }
+  return folder.string();
 }
 
 }  // namespace
@@ -82,26 +124,20 @@ std::optional<std::string> prepare(const run_files& files) {
   return std::nullopt;
 }
 
-temporary_report::temporary_report() {
-  std::error_code error;
-  fs::path folder = fs::temp_directory_path(error);
-  if (!error) folder = fs::absolute(folder, error);  // the program may change its folder
-  if (error) {
-    throw std::runtime_error("no folder for temporary files: " + error.message() +
-                             "; let TMPDIR name one, or write the report with --report=FILE");
-  }
-  name_ = (folder / "homing-report-XXXXXX").string();
-  const int file = ::mkstemp(name_.data());
-  if (file < 0) {
-    throw std::runtime_error("can't make the file " + name_ + ": " + std::strerror(errno) +
+temporary_report::temporary_report() : file_(folder_for_reports(), "report") {
+  if (!file_.problem().empty()) {
+    throw std::runtime_error("can't make the file " + file_.problem() +
                              "; let TMPDIR name another folder, or write the report with --report=FILE");
   }
-  ::close(file);
-  ::setenv("HOMING_REPORT", name_.c_str(), 1);
+  ::setenv("HOMING_REPORT", file_.path().c_str(), 1);
 }
 
-temporary_report::~temporary_report() { ::unlink(name_.c_str()); }
-
-std::string temporary_report::content() const { return platform::read_file(name_, report_bytes_max).value_or(""); }
+std::string temporary_report::content() const {
+  std::error_code error;
+  if (fs::file_size(file_.path(), error) > report_bytes_max) {
+    throw std::runtime_error("the report of all processes is longer than 1 GiB: write it with --report=FILE");
+  }
+  return platform::read_file(file_.path(), report_bytes_max).value_or("");
+}
 
 }  // namespace homing::cli

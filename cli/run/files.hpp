@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "run/private_file.hpp"
+
 namespace homing::cli {
 
 /// As the options name them; empty: not asked for.
@@ -13,7 +15,7 @@ struct run_files {
   std::string svg{};
 };
 
-/// For a program that is about to start: an earlier run's trace and report go, and HOMING_TRACE and HOMING_REPORT name
+/// For a program that is about to start: an earlier run's traces and report go, and HOMING_TRACE and HOMING_REPORT name
 /// the files behind all symbolic links. Returns an error that names the option, before any file has changed.
 [[nodiscard]] std::optional<std::string> prepare(const run_files& files);
 
@@ -22,14 +24,11 @@ class temporary_report {
  public:
   /// Errors: std::runtime_error.
   temporary_report();
-  temporary_report(const temporary_report&) = delete;
-  temporary_report& operator=(const temporary_report&) = delete;
-  ~temporary_report();
-  /// What processes have written; empty if nothing can be read.
+  /// What processes have written. Errors: std::runtime_error if it is too much to be shown.
   [[nodiscard]] std::string content() const;
 
  private:
-  std::string name_;
+  private_file file_;
 };
 
 }  // namespace homing::cli

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "run/private_file.hpp"
+
 namespace homing::cli {
 
 /// An empty file in a folder that only this user can enter, named to the program by the variable HOMINGRUN. Each
@@ -12,18 +14,13 @@ class load_witness {
  public:
   /// Sets the variable. Errors: `problem()`, and then nothing is set and nobody is asked.
   load_witness();
-  ~load_witness();
-  load_witness(const load_witness&) = delete;
-  load_witness& operator=(const load_witness&) = delete;
 
-  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] const std::string& problem() const noexcept { return file_.problem(); }
   /// Whether a process has loaded it so far.
   [[nodiscard]] bool has_seen() const;
 
  private:
-  std::string folder_;
-  std::string file_;
-  std::string problem_;
+  private_file file_;
 };
 
 }  // namespace homing::cli

@@ -72,6 +72,35 @@ def links(folder):
         check(written == {"trace.json": "traced\n", "report.json": REPORT + "\n"}, f"both are where it leads: to {state}", written)
 
 
+def further_traces(folder):
+    """What further processes of an earlier run wrote goes with its trace; what is only named so stays."""
+    trace = '{"displayTimeUnit":"ns","otherData":{"dropped_tasks":0},"traceEvents":[]}\n'
+    of_ours = [folder / name for name in ("t.json.17", "t.json.17.2")]
+    of_others = [folder / name for name in ("t.json.18", "t.json.old", "t.json..17", "t.json.17.", "other.17")]
+    for path in of_ours + of_others:
+        path.write_text(trace)
+    of_others[0].write_text("a note\n")
+    (folder / "t.json.19").symlink_to("other.17")
+    homing("run", "--trace", folder / "t.json", "--", "true")
+    check(not any(path.exists() for path in of_ours), "traces of an earlier run's further processes go")
+    check(all(path.exists() for path in [*of_others, folder / "t.json.19"]), "files that are none stay")
+
+
+def late_processes(folder):
+    """A process that outlives the program finds no place for its report, and leaves nothing behind."""
+    (folder / "tmp").mkdir()
+    fifo = folder / "over"
+    os.mkfifo(fifo)
+    late = script(folder / "late", f"#!/bin/sh\nread line < {fifo}\nexec 2> {folder}/said\n{WRITES}\necho > {fifo}.done\n")
+    (folder / "over.done").unlink(missing_ok=True)
+    os.mkfifo(folder / "over.done")
+    seen = homing("run", "--report", "--", "sh", "-c", f"{late} < /dev/null > /dev/null 2>&1 &", env={"TMPDIR": str(folder / "tmp")})
+    check(seen.code == 0 and not list((folder / "tmp").iterdir()), "the program has ended, and so the report", seen)
+    fifo.write_text("go on\n")
+    (folder / "over.done").read_text()
+    check(not list((folder / "tmp").iterdir()) and (folder / "said").read_text(), "a late report is nowhere, and that is said")
+
+
 def closed_outputs(folder):
     program = script(folder / "program", f"#!/bin/sh\n{WRITES}\n")
     picture = folder / "run.svg"
@@ -132,4 +161,4 @@ def refused_threads(folder):
     check(seen.returncode == 1 and "can't start thread 1 of 1, for CPU " in seen.stderr, "so are threads that measure", seen)
 
 
-main([earlier_runs, links, closed_outputs, lost_report, relative_folder, codes_of_shells, refused_threads])
+main([earlier_runs, links, further_traces, late_processes, closed_outputs, lost_report, relative_folder, codes_of_shells, refused_threads])

@@ -40,9 +40,9 @@ class chunk_sender {
         groups_(groups),
         chunks_(chunks),
         context_(context),
-        wait_(static_cast<std::uint32_t>(groups.size())),
         heads_(std::make_unique<head_task[]>(groups.size())),
-        tasks_(std::make_unique_for_overwrite<place_for_task[]>(chunks.size())) {}
+        tasks_(std::make_unique_for_overwrite<place_for_task[]>(chunks.size())),
+        wait_(static_cast<std::uint32_t>(groups.size())) {}
   chunk_sender(const chunk_sender&) = delete;
   chunk_sender& operator=(const chunk_sender&) = delete;
 
@@ -225,9 +225,9 @@ class chunk_sender {
   const std::vector<chunk_group>& groups_;
   const std::vector<chunk>& chunks_;
   tbb::task_group_context& context_;
-  d1::wait_context wait_;
   const std::unique_ptr<head_task[]> heads_;       ///< by group
   const std::unique_ptr<place_for_task[]> tasks_;  ///< by the first of their chunks
+  alignas(64) d1::wait_context wait_;              ///< on a line of its own: all threads read what is above
 };
 
 }  // namespace homing::detail

@@ -74,8 +74,10 @@ struct alignas(128) fork_lane {
   std::atomic<std::size_t> limit{0};   ///< a push that ends above it must call the library
   fork_branch** slots = nullptr;       ///< one more than the limit ever allows
   const fork_calls* calls = nullptr;
-  // [F10] Hints for thieves, of whoever forks where the lane has nothing.
-  std::atomic<std::int64_t> began_ns{0};     ///< by the steady clock: work that may well be short; 0: not known
+  // [F10] Hints for thieves, of whoever forks where the lane has nothing. On a line of their own: who may not ask yet
+  // looks at nothing that each fork writes.
+  /// By the steady clock: when work began that may well be short; 0: not known.
+  alignas(64) std::atomic<std::int64_t> began_ns{0};
   std::atomic<std::uint32_t> home{no_home};  ///< the domain where the branches' data is
   static constexpr std::uint32_t no_home = ~std::uint32_t{0};
 

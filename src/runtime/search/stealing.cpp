@@ -107,9 +107,8 @@ bool leave_forks(const thread_state& t, const lane& forks, insistence how) noexc
 /// The victim's oldest private fork as a task: asked for, and taken only if an ask stands that nobody has answered.
 task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
   lane* const forks = slot.forks.load(sync::acquire);
-  if (forks == nullptr ||
-      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private()) ||
-      leave_forks(t, *forks, how.on_forks)) {
+  if (forks == nullptr || leave_forks(t, *forks, how.on_forks) ||
+      (how.steals_from == victims::with_several_tasks ? !forks->has_several() : !forks->has_private())) {
     return nullptr;
   }
   if (how.on_forks == insistence::asks || !forks->is_asked() || !sync::fences_are_asymmetric()) {
