@@ -107,7 +107,16 @@ TEST(work_deque, a_thief_takes_several_of_many_and_one_of_few) {
   }
   EXPECT_EQ(deque.steal_some(got, one_of, any), 1U) << "one of few";
   EXPECT_EQ(got[0].item, 7U);
-  EXPECT_EQ(deque.steal_some(got, one_of, [](std::uint64_t tag) { return tag == 1; }), 0U)
+  while (deque.pop(any).item != 0) {
+  }
+  for (std::uintptr_t i = 1; i <= 100; ++i) {
+    deque.push(i, i == 3 ? 1 : 0);
+  }
+  const auto even = [](std::uint64_t tag) { return tag == 0; };
+  EXPECT_EQ(deque.steal_some(got, 1, even), 2U) << "none behind one that is passed over";
+  EXPECT_EQ(deque.steal_some(got, 1, even), got.size()) << "but the first may lie behind one";
+  EXPECT_EQ(got[0].item, 4U);
+  EXPECT_EQ(deque.steal_some(got, one_of, [](std::uint64_t tag) { return tag == 2; }), 0U)
       << "none that it may not have";
 }
 
