@@ -140,7 +140,7 @@ class work_deque {
     return taken;
   }
   /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one for `one_of` (> 0)
-  /// that are in sight, but one in any case. Behind the first that it takes it passes none over. Returns how many. [D11]
+  /// that are in sight, but one in any case. Behind the first taken it passes none over. Returns how many. [D11]
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, std::size_t one_of, Filter&& accepts,
                                        Uncovered&& uncovered = {}) noexcept {
