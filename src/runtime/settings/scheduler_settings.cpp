@@ -28,6 +28,7 @@ scheduler_settings read_settings() {
       .mailbox_idle = platform::env_choice<idle_rule>(
           "HOMING_MAILBOX_IDLE", {{"tbb", idle_rule::tbb}, {"homing", idle_rule::homing}, {"paper", idle_rule::paper}},
           idle_rule::homing),
+      .own_cpus = machine.is_virtual() ? 0 : machine.default_concurrency(),
       .pins_external_threads = platform::env_flag("HOMING_PIN_MASTERS", false),
   };
 }

@@ -17,6 +17,7 @@ struct scheduler_settings {
   std::chrono::nanoseconds search_budget{};  ///< how long a thread looks for work before it sleeps
   steal_policy steal = steal_policy::near;   ///< HOMING_STEAL
   idle_rule mailbox_idle = idle_rule::homing;
+  unsigned own_cpus = 0;               ///< so many threads need share no CPU with each other; none on a made-up machine
   bool pins_external_threads = false;  ///< HOMING_PIN_MASTERS
 };
 

@@ -9,6 +9,7 @@
 
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/search/find_task.hpp"
+#include "runtime/search/own_tasks.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/own_process.hpp"
