@@ -78,7 +78,7 @@ def from_the_terminal(folder):
 def never_left_behind(folder):
     program = script(folder / "names", "#!/bin/sh\necho $$\nwhile :; do sleep 0.05; done\n")
     for command in ("run", "where"):
-        ours = start(command, "--", program)
+        ours = start(command, "--", program, env=os.environ | {"TMPDIR": str(folder)})
         pid = int(ours.stdout.readline())
         ours.kill()
         ours.wait()
