@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from command import COMMAND, check, main, script
+from command import COMMAND, SECONDS_MAX, check, main, script
 
 TRAPS = "#!/bin/sh\ntrap 'echo got; exit 5' {0}\necho ready\nwhile :; do sleep 0.05; done\n"
 
@@ -48,7 +48,7 @@ def passed_on(folder):
             check(ours.stdout.readline() == "ready\n", "the program runs")
             ours.send_signal(getattr(signal, f"SIG{name}"))
             try:
-                out, _ = ours.communicate(timeout=10)
+                out, _ = ours.communicate(timeout=SECONDS_MAX)
             except subprocess.TimeoutExpired:
                 os.killpg(ours.pid, signal.SIGKILL)   # the program as well
                 out, _ = ours.communicate()
@@ -94,7 +94,7 @@ def never_left_behind(folder):
     while ours.poll() is None and times_slept(ours.pid) < begun + 5:   # looks, which nobody reads
         os.sched_yield()
     check(ours.poll() is None and running(pid), "a reader that is gone ends neither")
-    ours.communicate("\n", timeout=20)
+    ours.communicate("\n", timeout=SECONDS_MAX)
     check(ours.returncode == 6 and ends(pid), "the program's exit code stays its own", ours.returncode)
 
 
@@ -102,7 +102,7 @@ def ignored_children(_):
     """Whoever starts the command may ignore SIGCHLD: then the kernel keeps no exit code."""
     for command in (["run"], ["run", "--report"], ["where"]):
         ours = start(*command, "--", "sh", "-c", "exit 7", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-        _, err = ours.communicate(timeout=20)
+        _, err = ours.communicate(timeout=SECONDS_MAX)
         check(ours.returncode == 7 and "waitpid" not in err, f"SIGCHLD was ignored: {command}", (ours.returncode, err))
 
 
@@ -116,7 +116,7 @@ def rights(folder):
     shutil.copy(COMMAND, ours)
     shutil.copy(shutil.which("id"), program)
     program.chmod(0o4755)
-    done = subprocess.run([ours, "where", "--", program, "-u"], text=True, capture_output=True, timeout=60, cwd="/",
+    done = subprocess.run([ours, "where", "--", program, "-u"], text=True, capture_output=True, timeout=SECONDS_MAX, cwd="/",
                           user=65534, group=65534, extra_groups=[])
     check(done.returncode == 0 and done.stdout == "0\n" and "its end was not seen" in done.stderr, "a set-user-ID program keeps its rights", done)
 

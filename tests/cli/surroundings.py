@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from command import COMMAND, check, homing, main
+from command import COMMAND, SECONDS_MAX, check, homing, main
 
 LIBRARY = (COMMAND.parent / "../lib/homing/libtbb.so.12").resolve()
 NOBODY = 65534
@@ -30,7 +30,7 @@ def program(folder, *words, name="program", text=LOADS):
     return folder / name
 
 
-def run(path, user=None, timeout=20, **variables):
+def run(path, user=None, timeout=SECONDS_MAX, **variables):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING", "TBB_", "LD_"))}
     identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
     done = subprocess.run([path], env=clean | variables, text=True, capture_output=True, timeout=timeout, **identity)
@@ -114,7 +114,7 @@ def fifo(folder):
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
     with open(pipe, "w", encoding="utf-8"):   # returns when the reader is there
         seen = run(path, HOMING_REPORT=str(pipe))
-    out, _ = reader.communicate(timeout=20)
+    out, _ = reader.communicate(timeout=SECONDS_MAX)
     check(seen.returncode == 0 and seen.stderr == "" and out.startswith('{"homing"'), "with one it is written", (seen, out))
     seen = run(path, HOMING_REPORT="/dev/full")
     check(seen.returncode == 0 and "No space left" in seen.stderr, "a full disk is said", seen)

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 
-from command import COMMAND, check, homing, main
+from command import COMMAND, SECONDS_MAX, check, homing, main
 
 MIB = 1 << 20
 STILL = """
@@ -129,7 +129,7 @@ def watched(_):
                                  stderr=subprocess.PIPE)
         looks = [json.loads(watch.stdout.readline()) for _ in range(3)]
         check(all(look["pid"] == pid for look in looks), "a line a look", looks)
-    out, err = watch.communicate(timeout=60)
+    out, err = watch.communicate(timeout=SECONDS_MAX)
     check(watch.returncode == 0 and err.count("\n") == 1 and ("has ended" in err or "no process" in err),
           "a watched process that ends is no failure", (watch.returncode, err))
     check(all(json.loads(line) for line in out.splitlines()), "whole lines to the end", out)
