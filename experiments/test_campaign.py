@@ -7,6 +7,7 @@ import io
 import json
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -460,9 +461,21 @@ class Boots(Folder):
             self.assertIn(f"LD_LIBRARY_PATH={library} {run.cell.settings['program']} ", row["command"])
 
     def test_the_script_runs_in_a_shell(self):
-        text = in_lab.script(plan.missing(self.load(), set())[0])
-        self.assertEqual(text.count(in_lab.END), 4)
-        self.assertEqual(text.count("LD_LIBRARY_PATH="), 4)
+        """Programs that tell their environment and fail, and folders of ours in place of the guest's."""
+        batch = plan.missing(self.load(), set())[0]
+        for program in ("cg", "mg"):
+            file = self.folder / program
+            file.write_text('#!/bin/sh\necho "$LD_LIBRARY_PATH $HOMING_STEAL"; echo "$0" >&2; exit 3\n')
+            file.chmod(0o755)
+        text = in_lab.script(batch).replace("/programs/", f"{self.folder}/").replace("/results/", f"{self.folder}/")
+        done = subprocess.run(["/bin/sh", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        expected = ""
+        for number, run in enumerate(batch):
+            settings = run.cell.settings
+            library = "/ours" if settings["library"] == "homing" else "/stock"
+            expected += f"{in_lab.BEGIN} {number}\n{library} {settings['env.HOMING_STEAL']}\n{in_lab.END} {number} 3\n"
+            self.assertEqual((self.folder / f"{number}.err").read_text(), f"{self.folder}/{settings['program']}\n")
+        self.assertEqual((len(batch), done.stdout), (4, expected))
 
     def test_a_boot_is_ended_with_us(self):
         def stop():

@@ -93,24 +93,26 @@ class Ends(unittest.TestCase):
         file."""
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder) / "pid"
-            child = f"import os, time; open({str(told)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(600)"
+            child = f"import os, signal; open({str(told)!r}, 'w').write(f'{{os.getpid()}} '); signal.pause()"
             us = subprocess.Popen([sys.executable, "-c",
                                    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
                                    "from homing_experiment import here\n"
                                    f"here.finish([sys.executable, '-c', {child!r}], {{}}, 600)"])
             while not told.exists() or not told.read_text().endswith(" "):
-                time.sleep(0.02)
+                self.assertIsNone(us.poll(), "it has ended, and its child has told nothing")
+                os.sched_yield()
             pid = int(told.read_text())
             us.kill()
             us.wait()
-            for _ in range(500):
+            until = time.monotonic() + 900
+            while time.monotonic() < until:
                 try:
                     state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
                 except FileNotFoundError:
                     return
                 if state == "Z":
                     return
-                time.sleep(0.02)
+                os.sched_yield()
             os.kill(pid, signal.SIGKILL)
             self.fail("the program runs on")
 

@@ -4,12 +4,12 @@ Run by `python3 bench/runner/test_lab.py`. In the machines' place stands a progr
 made-up benchmark program; it counts how often it "booted".
 """
 
+import os
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -158,7 +158,7 @@ class LabCampaignTest(unittest.TestCase):
                                      f"exit_with(lambda: run_to_its_end(['/bin/sh', '-c', {machine!r}], cwd={str(self.folder)!r}).returncode)"],
                                     cwd=Path(__file__).resolve().parent.parent, stderr=subprocess.PIPE, text=True)
         while not (self.folder / "begun").exists() and campaign.poll() is None:
-            time.sleep(0.01)
+            os.sched_yield()
         campaign.send_signal(signal.SIGTERM)
         self.assertEqual(campaign.communicate()[1], "interrupted\n")
         self.assertEqual(campaign.returncode, interruption.INTERRUPTED)

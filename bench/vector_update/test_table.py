@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -40,7 +39,7 @@ class TableTest(unittest.TestCase):
         machine.chmod(0o755)
         command = subprocess.Popen([sys.executable, table.__file__, "--stock", str(folder), "--build", str(folder)], stderr=subprocess.PIPE, text=True)
         while not (folder / "begun").exists() and command.poll() is None:
-            time.sleep(0.01)
+            os.sched_yield()
         command.send_signal(signal.SIGTERM)
         self.assertEqual(command.communicate()[1], "interrupted\n")
         self.assertTrue((folder / "switched_off").exists(), "it has ended before the command")

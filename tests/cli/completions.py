@@ -5,7 +5,7 @@ values. Method: bash runs its function on words; zsh and fish check theirs where
 import shutil
 import subprocess
 
-from command import COMMAND, check, homing, main
+from command import COMMAND, check, homing, leave_out, main
 
 COMPLETE = """
 source "$1"; shift
@@ -30,7 +30,7 @@ def complete(path, *words):
 
 def bash(folder):
     if shutil.which("bash") is None:
-        print("left out: no bash")
+        leave_out("no bash")
         return
     path = bash_script(folder)
     seen = complete(path, "")
@@ -50,7 +50,7 @@ def others(folder):
         seen = homing("completions", shell)
         check(seen.code == 0 and "topology" in seen.out and "domain" in seen.out, f"completions {shell}", seen)
         if shutil.which(shell) is None:
-            print(f"left out: no {shell}")
+            leave_out(f"no {shell}")
             continue
         path = folder / f"homing.{shell}"
         path.write_text(seen.out)

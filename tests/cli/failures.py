@@ -10,7 +10,7 @@ import subprocess
 import xml.dom.minidom
 from xml.parsers.expat import ExpatError
 
-from command import COMMAND, check, homing, main, script
+from command import COMMAND, SECONDS_MAX, check, homing, main, script
 from sandbox import CLONE, CLONE3, FORK, VFORK, refuse
 
 REPORT = '{"homing": "0", "domains": 2, "threads": 2, "tasks": {"executed": 10, "home": 9, "away": 1}, "homes": [[0, 0, 9], [0, 1, 1]]}'
@@ -23,7 +23,7 @@ def quietly(words, prepare, **options):
         if prepare() is False:
             os._exit(77)
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING", "HWLOC_", "TBB_"))}
-    return subprocess.run([COMMAND, *map(str, words)], preexec_fn=before, env=clean, text=True, timeout=60, **options)
+    return subprocess.run([COMMAND, *map(str, words)], preexec_fn=before, env=clean, text=True, timeout=SECONDS_MAX, **options)
 
 
 def is_xml(path):

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from command import check, homing, main
+from command import check, homing, leave_out, main
 
 
 def names():
@@ -32,6 +32,8 @@ def all_pages(folder):
     found = names()
     check(len(found) >= 6 and {p.name for p in (folder / "man1").iterdir()} == {"homing.1"} | {f"homing-{n}.1" for n in found},
           "a page for each subcommand", found)
+    if not any(map(shutil.which, ("mandoc", "groff"))):
+        leave_out("no mandoc, no groff")
     for path in sorted((folder / "man1").iterdir()):
         lint(path)
 

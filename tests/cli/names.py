@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 
-from command import COMMAND, OURS, check, main
+from command import COMMAND, OURS, SECONDS_MAX, check, main
 
 LIBRARY = COMMAND.parent / "../lib/homing/libtbb.so.12"
 ODD = b"a\xff\x1b[31m\nb"
@@ -19,7 +19,7 @@ ODD = b"a\xff\x1b[31m\nb"
 def raw(*words, **variables):
     """The command's output as bytes."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith((*OURS, "LD_LIBRARY"))}
-    done = subprocess.run([str(COMMAND), *map(str, words)], env=clean | variables, capture_output=True, timeout=60)
+    done = subprocess.run([str(COMMAND), *map(str, words)], env=clean | variables, capture_output=True, timeout=SECONDS_MAX)
     check(done.returncode == 0 and done.stderr == b"", f"{words}: it succeeds", done)
     return done.stdout
 

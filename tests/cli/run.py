@@ -12,7 +12,7 @@ import sys
 import xml.dom.minidom
 from pathlib import Path
 
-from command import COMMAND, check, homing, main, script
+from command import COMMAND, SECONDS_MAX, check, homing, main, script
 from measuring import picture_texts
 
 LIBRARY = (COMMAND.parent / "../lib/homing").resolve()
@@ -306,7 +306,7 @@ def signals(folder):
                              stderr=subprocess.PIPE, text=True)
     check(child.stdout.readline() == "ready\n", "the program runs")
     child.send_signal(signal.SIGTERM)
-    out, err = child.communicate(input="\n", timeout=30)
+    out, err = child.communicate(input="\n", timeout=SECONDS_MAX)
     check(child.returncode == 5 and out == "got\n" and "no report" in err, "SIGTERM is passed on", (child.returncode, out, err))
 
 

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from command import COMMAND, check, main, script
+from command import COMMAND, SECONDS_MAX, check, main, script
 
 TRAPS = "#!/bin/sh\ntrap 'echo got; exit 5' {0}\necho ready\nwhile :; do sleep 0.05; done\n"
 
@@ -22,14 +22,18 @@ def running(pid):
 
 
 def ends(pid):
-    """Whether a process that is nobody's child here ends within ten seconds."""
-    deadline = time.monotonic() + 10
+    """Whether a process that is nobody's child here ends; the deadline is for one that never does."""
+    deadline = time.monotonic() + 100
     while running(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        os.sched_yield()
     if running(pid):
         os.kill(pid, signal.SIGKILL)
         return False
     return True
+
+
+def times_slept(pid):
+    return int(Path(f"/proc/{pid}/status").read_text().rpartition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
 def start(*words, **options):
@@ -44,7 +48,7 @@ def passed_on(folder):
             check(ours.stdout.readline() == "ready\n", "the program runs")
             ours.send_signal(getattr(signal, f"SIG{name}"))
             try:
-                out, _ = ours.communicate(timeout=10)
+                out, _ = ours.communicate(timeout=SECONDS_MAX)
             except subprocess.TimeoutExpired:
                 os.killpg(ours.pid, signal.SIGKILL)   # the program as well
                 out, _ = ours.communicate()
@@ -74,7 +78,7 @@ def from_the_terminal(folder):
 def never_left_behind(folder):
     program = script(folder / "names", "#!/bin/sh\necho $$\nwhile :; do sleep 0.05; done\n")
     for command in ("run", "where"):
-        ours = start(command, "--", program)
+        ours = start(command, "--", program, env=os.environ | {"TMPDIR": str(folder)})
         pid = int(ours.stdout.readline())
         ours.kill()
         ours.wait()
@@ -86,9 +90,11 @@ def never_left_behind(folder):
     pid = int(ours.stdout.readline())
     os.read(reader, 1)   # a look
     os.close(reader)
-    time.sleep(0.5)      # some more, which nobody reads
+    begun = times_slept(ours.pid)
+    while ours.poll() is None and times_slept(ours.pid) < begun + 5:   # looks, which nobody reads
+        os.sched_yield()
     check(ours.poll() is None and running(pid), "a reader that is gone ends neither")
-    ours.communicate("\n", timeout=20)
+    ours.communicate("\n", timeout=SECONDS_MAX)
     check(ours.returncode == 6 and ends(pid), "the program's exit code stays its own", ours.returncode)
 
 
@@ -96,7 +102,7 @@ def ignored_children(_):
     """Whoever starts the command may ignore SIGCHLD: then the kernel keeps no exit code."""
     for command in (["run"], ["run", "--report"], ["where"]):
         ours = start(*command, "--", "sh", "-c", "exit 7", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-        _, err = ours.communicate(timeout=20)
+        _, err = ours.communicate(timeout=SECONDS_MAX)
         check(ours.returncode == 7 and "waitpid" not in err, f"SIGCHLD was ignored: {command}", (ours.returncode, err))
 
 
@@ -110,7 +116,7 @@ def rights(folder):
     shutil.copy(COMMAND, ours)
     shutil.copy(shutil.which("id"), program)
     program.chmod(0o4755)
-    done = subprocess.run([ours, "where", "--", program, "-u"], text=True, capture_output=True, timeout=60, cwd="/",
+    done = subprocess.run([ours, "where", "--", program, "-u"], text=True, capture_output=True, timeout=SECONDS_MAX, cwd="/",
                           user=65534, group=65534, extra_groups=[])
     check(done.returncode == 0 and done.stdout == "0\n" and "its end was not seen" in done.stderr, "a set-user-ID program keeps its rights", done)
 

@@ -3,13 +3,14 @@
 a setting that misses its name, is told. Method: a set-user-ID program on our library, links of another user, a FIFO without
 a reader, no /proc, misspelt variables; what needs root is left out for others."""
 
+import functools
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from command import COMMAND, check, homing, main
+from command import COMMAND, SECONDS_MAX, check, homing, main
 
 LIBRARY = (COMMAND.parent / "../lib/homing/libtbb.so.12").resolve()
 NOBODY = 65534
@@ -29,7 +30,7 @@ def program(folder, *words, name="program", text=LOADS):
     return folder / name
 
 
-def run(path, user=None, timeout=20, **variables):
+def run(path, user=None, timeout=SECONDS_MAX, **variables):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOMING", "TBB_", "LD_"))}
     identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
     done = subprocess.run([path], env=clean | variables, text=True, capture_output=True, timeout=timeout, **identity)
@@ -113,7 +114,7 @@ def fifo(folder):
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
     with open(pipe, "w", encoding="utf-8"):   # returns when the reader is there
         seen = run(path, HOMING_REPORT=str(pipe))
-    out, _ = reader.communicate(timeout=20)
+    out, _ = reader.communicate(timeout=SECONDS_MAX)
     check(seen.returncode == 0 and seen.stderr == "" and out.startswith('{"homing"'), "with one it is written", (seen, out))
     seen = run(path, HOMING_REPORT="/dev/full")
     check(seen.returncode == 0 and "No space left" in seen.stderr, "a full disk is said", seen)
@@ -157,42 +158,48 @@ def misspelt(folder):
     check(seen.code == 0 and seen.err.count("\n") == 1 and "nearest is HOMING_TOPOLOGY" in seen.err, "the command says it, too", seen)
 
 
+def homing_run(folder, *words, env=None):
+    """`homing run`, with its temporary files in the folder."""
+    return homing("run", *words, env={"TMPDIR": str(folder)} | (env or {}))
+
+
 def loaded(folder):
     """`homing run` knows whether the program loaded our library."""
     path = program(folder)
     if path is None:
         return
+    run_it = functools.partial(homing_run, folder)
     other = folder / "lib/libtbb.so.12"
     other.parent.mkdir()
     program(folder, "-shared", "-fPIC", "-Wl,-soname,libtbb.so.12", name="other",
             text="int TBB_runtime_interface_version(void) { return 1; }\n").rename(other)
-    seen = homing("run", "--", path)
+    seen = run_it("--", path)
     check(seen.code == 0 and seen.err == "", "ours: nothing to say", seen)
     brings = f"import ctypes; print(ctypes.CDLL('{other}').TBB_runtime_interface_version())"
-    seen = homing("run", "--", sys.executable, "-c", brings)
+    seen = run_it("--", sys.executable, "-c", brings)
     check(seen.code == 0 and seen.out == "1\n" and seen.err.count("\n") == 1 and "loaded our libtbb.so.12" in seen.err
           and f"LD_PRELOAD={LIBRARY}" in seen.err, "a copy of its own, loaded by itself", seen)
-    seen = homing("run", "--", sys.executable, "-c", brings, env={"LD_PRELOAD": str(LIBRARY)})
+    seen = run_it("--", sys.executable, "-c", brings, env={"LD_PRELOAD": str(LIBRARY)})
     check(seen.code == 0 and seen.err == "", "the advice works", seen)
     child = f"import subprocess, sys; sys.exit(subprocess.run(['{path}']).returncode)"
-    seen = homing("run", "--", sys.executable, "-c", child)
+    seen = run_it("--", sys.executable, "-c", child)
     check(seen.code == 0 and seen.err == "", "a child that loads ours will do", seen)
-    seen = homing("run", "--", "sh", "-c", "exit 3")
+    seen = run_it("--", "sh", "-c", "exit 3")
     check(seen.code == 3 and seen.err.count("\n") == 1 and "it uses no TBB" in seen.err, "no TBB at all: said, and no error", seen)
-    seen = homing("run", "--", "nosuchprogram")
+    seen = run_it("--", "nosuchprogram")
     check(seen.code == 127 and "loaded" not in seen.err, "what did not start loaded nothing", seen)
-    seen = homing("run", "--tbb=stock", "--", "sh", "-c", "exit 3")
+    seen = run_it("--tbb=stock", "--", "sh", "-c", "exit 3")
     check(seen.code == 3 and seen.err == "", "with stock TBB nobody asks", seen)
-    seen = homing("run", "--", path, env={"TMPDIR": str(folder / "none")})
+    seen = run_it("--", path, env={"TMPDIR": str(folder / "none")})
     check(seen.code == 0 and seen.err == "", "a broken TMPDIR is no obstacle", seen)
-    check(not list(folder.glob("homing-run-*")), "nothing is left behind")
+    check(not list(folder.glob("homing-run-*")), "nothing is left behind", list(folder.iterdir()))
 
 
 def killed_with_us(folder):
     ends = folder / "ends"
     os.mkfifo(ends)
     ours = subprocess.Popen([COMMAND, "run", "--", "sh", "-c", f"exec 3> {ends}; echo ready; while :; do read x; done"],
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                            env=os.environ | {"TMPDIR": str(folder)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with open(ends, encoding="utf-8") as reader:
         check(ours.stdout.readline() == "ready\n", "the program runs")
         ours.kill()

@@ -5,6 +5,7 @@ around them. Method: made-up rows of small campaigns. Needs the packages of scri
 import csv
 import io
 import itertools
+import math
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,7 +111,7 @@ class Pages(worked_examples.Campaign):
         found = list(csv.DictReader(io.StringIO(out)))
         self.assertEqual({row["analysis"] for row in found}, {"time", "lines"})
         for row in found:
-            self.assertTrue(float(row["value"]) is not None)
+            self.assertTrue(math.isfinite(float(row["value"])), row)
         cells = [row for row in found if row["table"] == "cells" and row["figure"] == "relative"]
         placed = next(row for row in cells if row["program"] == "cg" and row["variant"] == "homing-placed")
         self.assertTrue(float(placed["low"]) < 0.4 < float(placed["high"]))

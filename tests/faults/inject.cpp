@@ -47,7 +47,6 @@ enum kind : unsigned {
   membarrier,
   set_affinity,
   get_affinity,
-  random_bytes,
   open_system,
   place_pages,
   kind_count
@@ -60,7 +59,7 @@ struct kind_facts {
 constexpr kind_facts kinds[kind_count] = {
     {"memory", ENOMEM},     {"mmap", ENOMEM},       {"mprotect", ENOMEM},  {"thread", EAGAIN},
     {"futex", ENOSYS},      {"futex-eintr", EINTR}, {"membarrier", EPERM}, {"setaffinity", EPERM},
-    {"getaffinity", EPERM}, {"getrandom", ENOSYS},  {"open", EACCES},      {"place", EPERM},
+    {"getaffinity", EPERM}, {"open", EACCES},       {"place", EPERM},
 };
 
 /// What the runner reads. Mapped from the file, so that it is there after any end.
@@ -223,8 +222,6 @@ bool system_call_fails(long number, long operation) {
       return fails(set_affinity);
     case SYS_sched_getaffinity:
       return fails(get_affinity);
-    case SYS_getrandom:
-      return fails(random_bytes);
     case SYS_mbind:
     case SYS_move_pages:
     case SYS_set_mempolicy:
@@ -391,10 +388,6 @@ HOMING_PRELOADED int pthread_setaffinity_np(pthread_t of, std::size_t bytes, con
 HOMING_PRELOADED int pthread_getaffinity_np(pthread_t of, std::size_t bytes, cpu_set_t* mask) noexcept {
   static auto* const real = next(&pthread_getaffinity_np, "pthread_getaffinity_np");
   return fails(get_affinity) ? EPERM : real(of, bytes, mask);
-}
-HOMING_PRELOADED ssize_t getrandom(void* to, std::size_t bytes, unsigned flags) {
-  if (fails(random_bytes)) return -1;
-  return raw_syscall(SYS_getrandom, reinterpret_cast<long>(to), static_cast<long>(bytes), flags, 0, 0, 0);
 }
 
 // --- files of the system

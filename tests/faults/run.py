@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # As in inject.cpp.
 KINDS = ["memory", "mmap", "mprotect", "thread", "futex", "futex-eintr", "membarrier", "setaffinity", "getaffinity",
-         "getrandom", "open", "place"]
+         "open", "place"]
 # Without a futex no thread can sleep, and a barrier that is refused late can't be made up for: an abort with a line of
 # ours is an end with a message. For want of memory or of a thread it is not.
 MAY_END_THE_PROCESS = {"futex": "futex", "membarrier": "membarrier"}
@@ -246,7 +246,10 @@ class Tally:
             for entry in result["places"]:
                 print(f"  {entry['runs']:>5} {entry['way']}: " + " < ".join(entry["where"]))
         print(f"{result['runs']} runs in {result['seconds']:.0f} s: {len(self.defects)} defects")
-        return 1 if self.defects else 0
+        reached = result["runs"] - sum(row.get("not reached", 0) for row in result["kinds"].values())
+        if not reached:
+            print("faults: no call failed in any run: nothing was tried")
+        return 1 if self.defects or not reached else 0
 
 
 def count_calls(bench, pool, programs, surroundings):
@@ -266,6 +269,13 @@ def cases_of(calls, kinds):
     return [Case(program, surrounding, kind, number, mode)
             for (program, surrounding), counts in calls.items() for kind in kinds if counts[kind] > 0
             for number in range(1, counts[kind] + counts[kind] // 8 + 3) for mode in ("once", "on")]
+
+
+def must_be_met(kinds, calls, arguments):
+    """A kind of call that nobody makes tries nothing. Some programs alone need not make them all, unless asked for."""
+    unmet = [kind for kind in kinds if not any(counts[kind] for counts in calls.values())]
+    if unmet and (arguments.kinds or not (arguments.programs or arguments.surroundings)):
+        sys.exit(f"faults: no program makes a call of {', '.join(unmet)}")
 
 
 def fair_sample(cases, count, rng):
@@ -313,12 +323,16 @@ def main():
             kinds = chosen(KINDS, arguments.kinds, "kind")
             calls = count_calls(bench, pool, chosen(bench.programs, arguments.programs, "program"),
                                 chosen(SURROUNDINGS, arguments.surroundings, "surrounding"))
+            must_be_met(kinds, calls, arguments)
             cases = cases_of(calls, kinds)
             if arguments.sample:
                 cases = fair_sample(cases, arguments.sample, rng)
         if arguments.resume and arguments.resume.exists():
             done = {json.loads(line)["case"] for line in arguments.resume.read_text().splitlines()}
             cases = [case for case in cases if str(case) not in done]
+            if not cases:
+                print("faults: all was done before")
+                return 0
         end = time.monotonic() + arguments.seconds if arguments.seconds else float("inf")
         again = arguments.again and arguments.seconds
         tally = Tally(bench, arguments, 0 if again else len(cases))

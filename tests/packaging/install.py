@@ -73,8 +73,7 @@ def main() -> None:
             check(not list(prefix.glob("lib/libtbb*")), "and nowhere else")
         consume(prefix, work, options.tbb_include, with_tbb)
         if (prefix / "bin/homing").exists():
-            run(prefix / "bin/homing", "--version")
-            check(True, "bin/homing starts")
+            check(run(prefix / "bin/homing", "--version").startswith("homing "), "bin/homing starts")
             if (prefix / "bin/homing-experiment").exists():
                 check((prefix / "lib/homing/experiments/homing_experiment/cli.py").exists(), "the package of homing experiment")
             if (prefix / "bin/homing-lab").exists():

@@ -15,7 +15,7 @@ CODE = {
     "an atomic outside the one door (sync/atomic.hpp)": r"#\s*include <atomi[c]>",
 }
 TESTS = {
-    "a test that waits by the clock": r"sleep_fo[r]|sleep_unti[l]|(?<![.>])\b(nano|u)?slee[p]\(",
+    "a test that waits by the clock": r"sleep_fo[r]|sleep_unti[l]|(?<![.>])\b(nano|u)?slee[p]\(|time[.]slee[p]\(|poll\(nullpt[r]",
 }
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         rules = dict(EVERYWHERE)
         if path.suffix != ".md":
             rules |= CODE
-        if path.parts[0] == "tests":
+        if path.parts[0] == "tests" or path.name.startswith("test_"):
             rules |= TESTS
         patterns = [(name, re.compile(rule)) for name, rule in applies(rules, path).items()]
         for number, line in enumerate(tree.lines(path), 1):

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
+#include <string>
 
 #include "doctor/finding.hpp"
 #include "topology/source.hpp"
@@ -33,16 +35,14 @@ TEST(Doctor, RefusedCallsSayWhatIsLost) {
 
 TEST(Doctor, CallsAreReallyMadeInSandboxes) {
   homing::testing::in_sandbox(homing::testing::docker, [](int error) {
-    for (const call_answer& answer : try_calls()) {
-      const std::string name = answer.name;
-      const bool refused = name == "mbind" || name == "set_mempolicy" || name == "get_mempolicy" ||
-                           name == "move_pages" || name == "migrate_pages";
-      if (refused) {
-        EXPECT_EQ(answer.error_number, error) << name;
-      } else if (name == "sched_setaffinity") {
-        EXPECT_EQ(answer.error_number, 0) << name;
-      }
+    std::map<std::string, int> answers;
+    for (const call_answer& answer : try_calls()) answers[answer.name] = answer.error_number;
+    for (const char* refused : {"mbind", "set_mempolicy", "get_mempolicy", "move_pages", "migrate_pages"}) {
+      ASSERT_EQ(answers.count(refused), 1U) << refused;
+      EXPECT_EQ(answers[refused], error) << refused;
     }
+    ASSERT_EQ(answers.count("sched_setaffinity"), 1U);
+    EXPECT_EQ(answers["sched_setaffinity"], 0);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <thread>
@@ -18,6 +19,10 @@ namespace homing::testing {
 
 /// Workers by domain.
 using counts = std::vector<int>;
+inline int total(const counts& c) { return std::accumulate(c.begin(), c.end(), 0); }
+inline int unevenness(const counts& c) {
+  return *std::max_element(c.begin(), c.end()) - *std::min_element(c.begin(), c.end());
+}
 
 /// An arena, and what the manager gives it.
 class watched_arena {
@@ -44,11 +49,19 @@ class watched_arena {
   }
   /// Waits until `count` workers are there, wherever.
   void expect_total(int count) const {
-    const auto total = [](const counts& c) { return std::accumulate(c.begin(), c.end(), 0); };
     if (!comes_true([&] { return total(allotted()) == count && present() == allotted(); })) {
       ADD_FAILURE() << "allotted " << ::testing::PrintToString(allotted()) << " and present "
                     << ::testing::PrintToString(present()) << ", never " << count << " of each";
     }
+  }
+  /// Waits until `count` workers are there, and no domain has two more than another.
+  void expect_spread(int count) const {
+    counts now;
+    EXPECT_TRUE(comes_true([&] {
+      now = present();
+      return total(now) == count && now == allotted() && unevenness(now) <= 1;
+    })) << ::testing::PrintToString(now)
+        << " present, never " << count << " and spread";
   }
   [[nodiscard]] int max_concurrency() const { return arena_.max_concurrency(); }
 

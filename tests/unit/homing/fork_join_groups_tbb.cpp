@@ -328,10 +328,11 @@ TEST(fork_join, a_suspended_branch_leaves_the_others_to_others) {
 // ---- addresses
 
 TEST(fork_join, addressed_branches_run_at_home) {
-  in_own_process(four_by_two, [] {
+  const auto report = in_own_process(four_by_two, [] {
     const parallelism limit(parallelism::max_allowed_parallelism, 9);
     tbb::task_arena arena(9, 1);
     arena.execute([] {
+      EXPECT_TRUE(on_stock() || homing::current_domain() == homing::domain_index{0});
       // All meet, each at its home: no thread runs two of them, and others leave them to their homes' threads.
       std::atomic<int> begun{0};
       std::atomic<int> at_home{0};
@@ -352,6 +353,10 @@ TEST(fork_join, addressed_branches_run_at_home) {
       EXPECT_GE(at_home.load(), 20);  // the caller's own always; an address is a hint
     });
   });
+  if (on_stock()) return;  // without a report
+  for (const unsigned home : {1U, 2U, 3U}) {
+    EXPECT_EQ(report.tasks_of_home(home), 20U) << "domain " << home << ", from " << report.text();
+  }
 }
 
 TEST(fork_join, addresses_with_exceptions_voids_and_no_place) {

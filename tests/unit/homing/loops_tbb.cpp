@@ -2,6 +2,7 @@
 // serial loop has them; deterministic ones bit by bit. Where iterations run: homing_homes_tbb.cpp.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task.h>
 #include <homing/parallel_for.hpp>
 #include <homing/parallel_for_each.hpp>
 #include <homing/parallel_reduce.hpp>
@@ -316,13 +317,15 @@ TEST_P(loops, a_cancelled_context_ends_the_loop) {
     std::atomic<std::size_t> ran{0};
     homing::parallel_for(
         tbb::blocked_range<std::size_t>(0, 1000000, 1),
-        [&](const auto&) {
-          ran.fetch_add(1);
+        [&](const auto& r) {
+          ran.fetch_add(r.size());
+          EXPECT_EQ(tbb::task::current_context(), &context);
           context.cancel_group_execution();
         },
         homing::block_cyclic(1000000, 10000), context);
     EXPECT_TRUE(context.is_group_execution_cancelled());
     EXPECT_GE(ran.load(), 1U);
+    EXPECT_LT(ran.load(), 1000000U);
   });
 }
 

@@ -1,5 +1,6 @@
 // On a computer with several memory nodes, the pages of memory resources are on the nodes that they were asked from,
-// also with threads of other nodes touching them first; the kernel's own listing is the witness. Skipped with one node.
+// also with threads of other nodes touching them first; the kernel's own listing is the witness. Skipped with one
+// node: lab.many_nodes runs it with four.
 #include <homing/memory_resource.hpp>
 
 #include <cerrno>

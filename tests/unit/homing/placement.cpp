@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "unit/common/placement_fixture.hpp"
+#include "unit/common/temporary_path.hpp"
 
 namespace {
 
@@ -66,7 +67,7 @@ TEST(placement, takes_memory_of_every_kind) {
   const own_memory copy_on_write(20, MAP_PRIVATE, file);
   expect_placed(copy_on_write.span(), 20, "private mapping of a file");
   ::close(file);
-  const std::string path = ::testing::TempDir() + "homing_placed_" + std::to_string(::getpid());
+  const std::string path = homing::testing::temporary_path("placed");
   const int on_disk = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   ASSERT_GE(on_disk, 0);
   ::unlink(path.c_str());

@@ -8,6 +8,7 @@
 
 #include "session.hpp"
 #include "unit/common/lab_machine_text.hpp"
+#include "unit/common/temporary_path.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ machine with_two_latencies() {
 
 struct LabNearestLines : testing::Test {
   LabNearestLines()
-      : run(with_two_latencies(), testing::TempDir() + "homing_lab_nearest.json", [](bell&, std::uint32_t) {}) {
+      : run(with_two_latencies(), homing::testing::temporary_path("nearest.json"), [](bell&, std::uint32_t) {}) {
     for (const unsigned operation : {HOMING_LAB_LEARN_PAGE, HOMING_LAB_CHECK_PAGE}) {
       for (const unsigned node : {0U, 1U}) run.mark(0, operation, 0x7000 + node, (std::uint64_t{node} << 21) + 0x1000);
     }

@@ -9,13 +9,15 @@
 
 #include "session.hpp"
 #include "unit/common/lab_machine_text.hpp"
+#include "unit/common/temporary_path.hpp"
 
 namespace {
 
 using namespace homing::lab::model;
+using homing::testing::temporary_path;
 
 struct LabRegions : testing::Test {
-  LabRegions() : out(testing::TempDir() + "homing_lab_regions.json"), run(lab_test::machine(), out, no_sleep) {
+  LabRegions() : out(temporary_path("regions.json")), run(lab_test::machine(), out, no_sleep) {
     for (const unsigned operation : {HOMING_LAB_LEARN_PAGE, HOMING_LAB_CHECK_PAGE}) {
       for (const unsigned node : {0U, 1U}) run.mark(0, operation, 0x7000 + node, (std::uint64_t{node} << 21) + 0x1000);
     }
@@ -80,7 +82,7 @@ TEST_F(LabRegions, AResultThatCantBeWrittenIsToldOf) {
 }
 
 TEST_F(LabRegions, HotLinesHavePathsOfAnyBytes) {
-  run.watch_for(testing::TempDir() + "homing_lab_regions_hot.json");
+  run.watch_for(temporary_path("regions_hot.json"));
   say(HOMING_LAB_NOTE, "x/\xfc/app");
   EXPECT_NE(run.watch()->document(run.of(), run.model()->scale()).find("/app"), std::string::npos);
 }

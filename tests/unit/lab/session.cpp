@@ -16,16 +16,18 @@
 #include "code_x86_64.hpp"
 #include "session.hpp"
 #include "unit/common/lab_machine_text.hpp"
+#include "unit/common/temporary_path.hpp"
 
 namespace {
 
 using namespace homing::lab::model;
+using homing::testing::temporary_path;
 
 std::atomic<int> pauses = 0;
 void count_pause(bell&, std::uint32_t) { ++pauses; }
 
 struct LabSession : testing::Test {
-  LabSession() : out(testing::TempDir() + "homing_lab_counts.json"), run(lab_test::machine(), out, count_pause) {}
+  LabSession() : out(temporary_path("counts.json")), run(lab_test::machine(), out, count_pause) {}
   ~LabSession() override { std::filesystem::remove(out); }
 
   void page(unsigned operation, std::uint64_t mib, unsigned linux_node) {
@@ -341,7 +343,7 @@ TEST(LabMark, OtherInstructionsAreNot) {
 }
 
 struct LabClock : testing::Test {
-  LabClock() : file(testing::TempDir() + "homing_lab_clock"), out(testing::TempDir() + "homing_lab_clock_counts.json") {
+  LabClock() : file(temporary_path("clock")), out(temporary_path("clock_counts.json")) {
     std::ofstream(file, std::ios::binary).put(0);
     std::filesystem::resize_file(file, HOMING_LAB_CLOCK_BYTES);
     run = std::make_unique<session>(lab_test::machine(), out, count_pause, std::make_unique<clock_file>(file));
@@ -448,7 +450,7 @@ TEST_F(LabClock, LeavesTheHeaderAlone) {
 }
 
 TEST(LabClockFile, AFileOfAnotherSizeIsRefused) {
-  const std::string file = testing::TempDir() + "homing_lab_short_clock";
+  const std::string file = temporary_path("short_clock");
   std::ofstream(file) << "short";
   try {
     clock_file clock(file);

@@ -3,7 +3,6 @@
 #include <homing/distribution.hpp>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "bandwidth/report.hpp"
 #include "topology/snapshot.hpp"
+#include "unit/common/temporary_path.hpp"
 #include "unit/common/topology_fixture.hpp"
 
 namespace homing::measure {
@@ -25,7 +25,7 @@ topology::snapshot machine_of(const std::string& text, topology::domain_kind kin
 /// The file of a report in which each CPU node gets `mb_per_s` (by place) from each memory.
 class file_of_figures {
  public:
-  file_of_figures() : path_(::testing::TempDir() + "homing_weights_" + std::to_string(::getpid()) + ".csv") {}
+  file_of_figures() : path_(homing::testing::temporary_path("weights.csv")) {}
   ~file_of_figures() { std::remove(path_.c_str()); }
   file_of_figures(const file_of_figures&) = delete;
   file_of_figures& operator=(const file_of_figures&) = delete;

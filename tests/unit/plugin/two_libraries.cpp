@@ -28,13 +28,13 @@ class library {
 
   /// Waits until it has so many workers of each domain.
   void expect(const counts& expected) const {
-    const auto now = [&] {
-      counts result;
-      for (unsigned d = 0; d < expected.size(); ++d) result.push_back(workers(d));
-      return result;
+    counts now;
+    const auto are_there = [&] {
+      now.clear();
+      for (unsigned d = 0; d < expected.size(); ++d) now.push_back(workers(d));
+      return now == expected;
     };
-    static_cast<void>(homing::testing::comes_true([&] { return now() == expected; }));
-    EXPECT_EQ(now(), expected);
+    EXPECT_TRUE(homing::testing::comes_true(are_there)) << ::testing::PrintToString(now);
   }
 
   void (*start)(int) = nullptr;

@@ -57,19 +57,22 @@ class bursts {
   tbb::task_arena arena_;
 };
 
-TEST(bursts, call_as_many_as_the_last_one_had_use_for) {
-  for (const char* machine : {"node:1 core:4 pu:1", "node:4 core:1 pu:1"}) {
-    in_own_process(on_machine(machine), [] {
-      const auto limit = threads(4);
-      bursts some(3);
-      for (int round = 0; round < 20; ++round) {
-        some.run(4);
-        EXPECT_GE(some.run(1), 3U) << "one task, after a burst for all threads";
-        EXPECT_LE(some.run(1), 1U) << "one task, after a burst of one";
-      }
-    });
-  }
+class bursts_of_four : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(bursts_of_four, call_as_many_as_the_last_one_had_use_for) {
+  in_own_process(on_machine(GetParam()), [] {
+    const auto limit = threads(4);
+    bursts some(3);
+    for (int round = 0; round < 20; ++round) {
+      some.run(4);
+      EXPECT_GE(some.run(1), 3U) << "one task, after a burst for all threads";
+      EXPECT_LE(some.run(1), 1U) << "one task, after a burst of one";
+    }
+  });
 }
+
+INSTANTIATE_TEST_SUITE_P(on, bursts_of_four, ::testing::Values("node:1 core:4 pu:1", "node:4 core:1 pu:1"),
+                         [](const auto& machine) { return machine.index == 0 ? "one_node" : "four_nodes"; });
 
 /// Threads that find nothing call each other no more often than the last burst had use for, 15 times: there is an end
 /// to it. Without one it was 31 times and more.

@@ -4,10 +4,7 @@
 #include <gtest/gtest.h>
 #include <homing/tasks.hpp>
 
-#include <algorithm>
-#include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "unit/common/await.hpp"
@@ -24,11 +21,8 @@ using homing::testing::counts;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
 using homing::testing::threads;
-
-int total(const counts& c) { return std::accumulate(c.begin(), c.end(), 0); }
-int unevenness(const counts& c) {
-  return *std::max_element(c.begin(), c.end()) - *std::min_element(c.begin(), c.end());
-}
+using homing::testing::total;
+using homing::testing::unevenness;
 
 /// As long as there are enough workers, each has some of every domain, and no domain has two more than another. (For a
 /// moment, an arena whose tasks have all been taken keeps the workers that run them, wherever they are.)
@@ -62,8 +56,7 @@ TEST(composability, an_arena_that_shrinks_to_k_workers_stays_spread) {
     const busy_arena arena(8, 0U);
     for (const std::size_t k : {8U, 7U, 6U, 5U, 4U, 3U, 2U, 1U, 8U, 2U, 4U, 1U, 8U}) {
       const auto limit = threads(k + 1);
-      arena.expect_total(static_cast<int>(k));
-      EXPECT_LE(unevenness(arena.present()), 1) << k << " workers";
+      arena.expect_spread(static_cast<int>(k));
     }
   });
 }

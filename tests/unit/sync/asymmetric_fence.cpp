@@ -26,12 +26,13 @@ struct alignas(sync::cache_line_bytes) lonely {
 bool by_membarrier() { return sync::detail::fences.load(sync::relaxed) == sync::fence_kind::asymmetric; }
 
 constexpr unsigned heavy_stores = 2'000;
+constexpr unsigned runs = 20;  // each with its own distance and its own places in memory
 
 /// Each side stores rising numbers and reads the other's, at its own speed. Returns the number of stores with which
 /// the two missed each other: the heavy side's store m, after which it read k, and the light side's store k + 1, after
-/// which it had not read m. What the fences promise is 0.
+/// which it had not read m. What the fences promise is 0. Once the time is up, it ends behind `midway`.
 template <typename Midway>
-unsigned times_missed_in_one_run(Midway&& midway) {
+unsigned times_missed_in_one_run(homing::testing::time_budget& budget, Midway&& midway) {
   lonely of_light;
   lonely of_heavy;
   std::vector<unsigned> first_to_see(heavy_stores + 1);  // by m: the first light store after which m had been read
@@ -49,7 +50,8 @@ unsigned times_missed_in_one_run(Midway&& midway) {
       }
     }
   });
-  for (unsigned m = 1; m <= heavy_stores; ++m) {
+  unsigned made = 0;
+  for (unsigned m = 1; m <= heavy_stores && (budget.left() || m <= heavy_stores / 2); ++m) {
     homing::testing::await_spinning("a store of the light side since the last round",
                                     [&] { return of_light.value.load(sync::relaxed) > then_read[m - 1]; });
     if (m == heavy_stores / 2) {
@@ -59,10 +61,12 @@ unsigned times_missed_in_one_run(Midway&& midway) {
     of_heavy.value.store(m, sync::relaxed);
     sync::heavy_fence();
     then_read[m] = of_light.value.load(sync::relaxed);
+    made = m;
   }
+  of_heavy.value.store(heavy_stores, sync::relaxed);  // the light side's end
   light.join();
   unsigned missed = 0;
-  for (unsigned m = 1; m <= heavy_stores; ++m) {
+  for (unsigned m = 1; m <= made; ++m) {
     missed += first_to_see[m] > then_read[m] + 1 ? 1U : 0U;
   }
   return missed;
@@ -70,8 +74,9 @@ unsigned times_missed_in_one_run(Midway&& midway) {
 
 unsigned times_missed() {
   unsigned missed = 0;
-  for (unsigned run = 0; run < 20; ++run) {  // each with its own distance and its own places in memory
-    missed += times_missed_in_one_run([] {});
+  homing::testing::time_budget budget;
+  for (unsigned run = 0; run < runs && budget.left(); ++run) {
+    missed += times_missed_in_one_run(budget, [] {});
   }
   return missed;
 }
@@ -98,10 +103,12 @@ TEST(asymmetric_fence, one_side_sees_the_other_while_full_fences_become_asymmetr
     GTEST_SKIP() << "the kernel refuses membarrier here";
   }
   unsigned missed = 0;
-  for (unsigned run = 0; run < 20; ++run) {
+  homing::testing::time_budget budget;
+  for (unsigned run = 0; run < runs && budget.left(); ++run) {
     sync::detail::fences.store(sync::fence_kind::full, sync::seq_cst);  // nobody is between two fences
     std::jthread changer;
-    missed += times_missed_in_one_run([&] { changer = std::jthread([] { sync::prepare_asymmetric_fences(); }); });
+    missed +=
+        times_missed_in_one_run(budget, [&] { changer = std::jthread([] { sync::prepare_asymmetric_fences(); }); });
     changer.join();
     EXPECT_TRUE(by_membarrier());
   }
@@ -172,7 +179,8 @@ int go_on_after(Refuse&& refuse_now) {
   sync::prepare_asymmetric_fences();
   if (!by_membarrier()) return cannot_forbid;
   bool done = true;
-  unsigned missed = times_missed_in_one_run([&] { done = refuse_now(); });
+  homing::testing::time_budget budget;
+  unsigned missed = times_missed_in_one_run(budget, [&] { done = refuse_now(); });
   if (!done) return cannot_forbid;
   missed += times_missed();
   sync::prepare_asymmetric_fences();  // as a later arena's, or a child's

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -110,6 +111,13 @@ class stepper {
     }
   }
 
+  /// From a mark; false if there was another stop on the way, or the status tells of a wrong result.
+  bool run_to_a_good_end() const {
+    int status = 0;
+    return go_on(PTRACE_CONT) && ptrace(PTRACE_CONT, traced_, nullptr, nullptr) == 0 &&
+           waitpid(traced_, &status, 0) == traced_ && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+  }
+
   std::uint64_t steps = 0;
   std::map<std::uint64_t, std::uint64_t> by_address;
 
@@ -150,20 +158,20 @@ class stepper {
     right = fib(argument) == answer && right;
     asm volatile("int3");
   });
-  _exit(right ? 0 : 1);
+  _exit(right ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/// Locked operations of one tree of forks with one thread; none where they can't be counted.
+/// Locked operations of one tree of forks with one thread; none where tracing is refused.
 std::optional<std::uint64_t> count_locked(int (*fib)(int)) {
   const pid_t child = fork();
   if (child == 0) run_traced(fib);
   stepper steps(child);
   int status = 0;
   if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return std::nullopt;  // tracing is refused
-  const bool stepped = steps.run_between_breakpoints();
+  EXPECT_TRUE(steps.run_between_breakpoints()) << "the thread ended, or a signal came, before its second mark";
+  EXPECT_TRUE(steps.run_to_a_good_end()) << "a wrong result, or no end";
   kill(child, SIGKILL);
   waitpid(child, &status, 0);
-  if (!stepped) return std::nullopt;
   std::uint64_t locked = 0;
   for (const auto& [address, times] : steps.by_address) {
     Dl_info where{};

@@ -7,9 +7,8 @@
 #include <string>
 #include <utility>
 
-#include <unistd.h>
-
 #include "topology/environment.hpp"
+#include "unit/common/temporary_path.hpp"
 #include "unit/common/topology_fixture.hpp"
 
 namespace homing::topology::testing {
@@ -93,7 +92,9 @@ TEST_F(environment, nor_does_one_that_is_too_long) {
 }
 
 TEST_F(environment, nor_does_a_broken_file) {
-  const std::string path = ::testing::TempDir() + "homing_broken_" + std::to_string(::getpid()) + ".xml";
+  // A child runs this test from its beginning, and is to come to its parent's file.
+  ::setenv("HOMING_TEST_BROKEN_FILE", homing::testing::temporary_path("broken.xml").c_str(), 0);
+  const std::string path = std::getenv("HOMING_TEST_BROKEN_FILE");
   for (const char* text : {"<topology", "no XML", ""}) {
     std::ofstream(path) << text;
     expect({{"HWLOC_XMLFILE", path}},

@@ -1,12 +1,12 @@
 /// Property: a made-up machine becomes the domains that its description says, whatever its shape.
 /// Method: synthetic machines of 1 to 8 nodes and XML machines that break each usual assumption.
-#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 
 #include "topology/facts.hpp"
+#include "unit/common/temporary_path.hpp"
 #include "unit/common/topology_fixture.hpp"
 
 namespace homing::topology::testing {
@@ -243,7 +243,7 @@ std::string problem_with(const std::string& name, const std::string& from, const
   const std::size_t found = text.find(from);
   EXPECT_NE(found, std::string::npos) << from;
   text.replace(found, from.size(), to);
-  const std::string path = ::testing::TempDir() + "homing_indices_" + std::to_string(::getpid()) + ".xml";
+  const std::string path = homing::testing::temporary_path("indices.xml");
   std::ofstream(path) << text;
   const read_result result = read({.from = source::origin::xml, .text = path});
   std::remove(path.c_str());

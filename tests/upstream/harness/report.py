@@ -28,7 +28,7 @@ class Verdict:
 
     def in_mode(self, mode: Mode) -> Verdict:
         """The same program, built as it is and not yet run, in a mode."""
-        return Verdict(self.program, self.build, mode, list(self.complaints),
+        return Verdict(self.program, self.build, mode, complaints=list(self.complaints),
                        not_applicable=self.not_applicable)
 
     @property
