@@ -18,7 +18,11 @@ int main(int count, char** words) {
   }
   try {
     traffic_counter counter;
-    const int result = run_and_wait({words + 2, words + count}, [&](pid_t child) { counter.attach(child); });
+    const run_result result = run_and_wait({words + 2, words + count}, [&](pid_t child) { counter.attach(child); });
+    if (result.exec_error != 0) {
+      complain(start_problem(words[2], result.exec_error));
+      return result.exit_code;
+    }
     const traffic_result seen = counter.read();
     nlohmann::ordered_json said;
     if (seen.events.empty()) {
@@ -39,7 +43,7 @@ int main(int count, char** words) {
       complain(std::string("can't write ") + words[1]);
       return exit_failure;
     }
-    return result;
+    return result.exit_code;
   } catch (const std::exception& error) {
     complain(error.what());
     return exit_failure;
