@@ -33,9 +33,9 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.pairs < 1:
         parser.error("--pairs: at least 1 is needed")
-    unknown = set((arguments.only or "").split(",")) - set(names) - {""}
+    unknown = set() if arguments.only is None else set(arguments.only.split(",")) - set(names)
     if unknown:
-        parser.error(f"--only: no program is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+        parser.error(f"--only: no program is called {', '.join(repr(name) for name in sorted(unknown))}; there are {', '.join(names)}")
     for folder in (arguments.stock, arguments.ours):
         if not (folder / "libtbb.so.12").exists():
             parser.error(f"there is no libtbb.so.12 in {folder}")

@@ -4,6 +4,7 @@ none is measured. Variants that use nothing of Homing's run on stock oneTBB, the
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+from runner import values  # noqa: E402
 from runner.interruption import exit_with, run_to_its_end  # noqa: E402
 
 BUILD = ROOT / "build" / "release"
@@ -27,15 +29,26 @@ NOTES = ROOT / "programs" / "lab_notes.md"  # what is known of a program's figur
 THIRD = ("cg", "mg", "streamcluster", "fluidanimate")  # homing-placed: a third of the best stock variant's remote DRAM
 
 
+def cache_scale(text: str) -> float:
+    """A type for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 1 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: expected how many times smaller caches are, 1 or more")
+    return value
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", default=[], help=f"default: {' '.join(PROGRAMS)}")
     parser.add_argument("--machine", default="westmere", help="of `homing lab list` (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=16, help="default: %(default)s")
+    parser.add_argument("--threads", type=values.number(1024), default=16, help="default: %(default)s")
     parser.add_argument("--variant", help="some of the variants, with commas between (default: all)")
     parser.add_argument("--size", help="another size than that of the table in this file")
-    parser.add_argument("--cache-scale", type=float, help="caches are so many times smaller (default: by program)")
-    parser.add_argument("--boots", type=int, default=1, help="boots of each program (default: %(default)s)")
+    parser.add_argument("--cache-scale", type=cache_scale, help="caches are so many times smaller (default: by program)")
+    parser.add_argument("--boots", type=values.number(values.ROUNDS_MAX), default=1, help="boots of each program (default: %(default)s)")
     parser.add_argument("--page", type=Path, help="write a page of all that the folder of results has, boot nothing")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one boot (default: %(default)s)")
     parser.add_argument("--no-check", action="store_true", help="leave out the check of each result in the guest")
@@ -52,14 +65,17 @@ def arguments() -> argparse.Namespace:
             parser.error(f"{name}: expected programs out of {', '.join(PROGRAMS)}")
         if not (result.build / "programs" / name).exists():
             parser.error(f"--build: there is no programs/{name} in {result.build}; make programs")
+        known = [] if result.variant is None else variants_of(result, name)
+        unknown = [] if result.variant is None else [v for v in result.variant.split(",") if v not in known]
+        if unknown:
+            parser.error(f"--variant: {name} has no {', '.join(v or 'empty name' for v in unknown)}; expected some of {', '.join(known)}")
     return result
 
 
 def variants_of(options: argparse.Namespace, name: str) -> list[str]:
+    """All that run in a guest."""
     listed = subprocess.run([options.build / "programs" / name, "--list"], capture_output=True, text=True, check=True)
-    known = [v for v in listed.stdout.split() if v != "openblas"]
-    wanted = options.variant.split(",") if options.variant else known
-    return [v for v in known if v in wanted]
+    return [v for v in listed.stdout.split() if v != "openblas"]
 
 
 def command(options: argparse.Namespace, name: str, variants: list[str], folder: Path) -> list[str]:
@@ -82,7 +98,7 @@ def command(options: argparse.Namespace, name: str, variants: list[str], folder:
 
 def run(options: argparse.Namespace, name: str) -> list[dict]:
     """A row for each variant: what the program said, and who served its lines."""
-    variants = variants_of(options, name)
+    variants = [v for v in variants_of(options, name) if options.variant is None or v in options.variant.split(",")]
     with tempfile.TemporaryDirectory(prefix="programs-lab-") as scratch:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("HOMING_", "HWLOC_", "TBB_", "LD_", "OMP_"))
                        or k.startswith(("HOMING_LAB_", "HOMING_VENV"))}
@@ -109,6 +125,12 @@ def run(options: argparse.Namespace, name: str) -> list[dict]:
                      "at_home": program["at_home"], "pages": program["pages"], "moved_bytes": program["moved_bytes"],
                      "virtual_ms": region["virtual_ns"] / 1e6, **{s: region[s] for s in SERVED}})
     return rows
+
+
+def has_both(rows: list[dict]) -> bool:
+    """Whether there is a row of homing-placed, and one to compare it with."""
+    good = {row["variant"] for row in rows if "failed" not in row} - {"serial"}
+    return "homing-placed" in good and any(not v.startswith("homing") for v in good)
 
 
 def problems_of(rows: list[dict]) -> list[str]:
@@ -235,6 +257,8 @@ def main() -> int:
             print(f"lab.py: {name}: {trouble}", file=sys.stderr)
             return 3
         problems += problems_of(rows[-1])
+        if options.check and name in THIRD and not has_both(rows[-1]):
+            problems.append(f"{name}: nothing to compare; expected homing-placed and a variant without Homing that ended well")
         boot = 1 + len(kept(options.results, name))
         (options.results / f"{name}.{boot}.json").write_text(json.dumps(rows[-1], indent=1) + "\n")
         if not options.json:

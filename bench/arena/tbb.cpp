@@ -57,4 +57,5 @@ int main(int argc, char** argv) {
   execute(session, "execute_numa", on_node);
   enqueue_latency(session, other);
   enqueue_throughput(session, other);
+  return session.end();
 }

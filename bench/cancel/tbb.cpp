@@ -78,4 +78,5 @@ int main(int argc, char** argv) {
   loop(session);
   tree(session);
   exception(session);
+  return session.end();
 }

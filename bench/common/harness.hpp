@@ -1,6 +1,6 @@
 // What every benchmark program shares: its command line, its arena, warm-up, repetitions, self-check.
 //
-// A program is a main() that makes a session and calls measure() once per case. bench/run.py reads the
+// A program is a main() that makes a session, calls measure() once per case, and returns end(). bench/run.py reads the
 // one-line JSON objects that --json prints; a case is announced before it runs, so that a crash or a
 // hang can be laid at its door.
 #pragma once
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "all_threads.hpp"
+#include "command_line.hpp"
 #include "stopwatch.hpp"
 #include "work.hpp"
 
@@ -82,12 +84,13 @@ class session {
     if (!cases_.empty()) {
       const auto wanted = cases_.find(full);
       if (wanted == cases_.end()) return;
-      iterations = wanted->second;
+      iterations = wanted->second.iterations;
+      wanted->second.found = true;
     }
     current_ = full;
     if (json_) {
       std::printf("{\"start\":\"%s\"}\n", full.c_str());
-      std::fflush(stdout);
+      flush_output();
     }
     std::vector<stopwatch> samples;
     arena_.execute([&] {
@@ -106,6 +109,18 @@ class session {
       }
     });
     print_case(full, iterations, samples);
+  }
+
+  /// The status to end with: 0; 1 if what was printed could not be written; 2 if a wanted case was never measured.
+  [[nodiscard]] int end() const {
+    std::string missing;
+    for (const auto& [name, wanted] : cases_) {
+      if (!list_ && !wanted.found) missing += (missing.empty() ? "" : ", ") + name;
+    }
+    if (!missing.empty()) {
+      std::fprintf(stderr, "%s: --cases: %s: expected cases that --list names\n", program_.c_str(), missing.c_str());
+    }
+    return status_of_output(program_.c_str(), missing.empty() ? 0 : 2);
   }
 
   /// Ends the process with status 3 and a message if a result is wrong.
@@ -160,7 +175,7 @@ class session {
     } else {
       std::printf("%s: %d threads, %s (%s)\n", program_.c_str(), threads_, library.dli_fname, TBB_runtime_version());
     }
-    std::fflush(stdout);
+    flush_output();
   }
 
   void print_case(const std::string& full, std::uint64_t iterations, const std::vector<stopwatch>& samples) const {
@@ -178,7 +193,7 @@ class session {
                     static_cast<double>(sample.cpu_total_ns()) / 1e3);
       }
     }
-    std::fflush(stdout);
+    flush_output();
   }
 
   static void print_list(const std::vector<stopwatch>& samples, std::int64_t (stopwatch::*time)() const noexcept) {
@@ -189,21 +204,22 @@ class session {
     }
   }
 
-  [[noreturn]] static void usage(const char* program, std::string_view wrong) {
+  [[noreturn]] static void usage(const char* program, std::string_view wrong, const std::string& expected) {
     std::fprintf(stderr,
-                 "%s: cannot use \"%.*s\"\n"
+                 "%s: \"%.*s\": %s\n"
                  "usage: %s [--threads N] [--reps R] [--seed S] [--json] [--list]\n"
                  "          [--cases NAME[=ITERATIONS],...]\n",
-                 program, static_cast<int>(wrong.size()), wrong.data(), program);
+                 program, static_cast<int>(wrong.size()), wrong.data(), expected.c_str(), program);
     std::exit(2);
   }
 
   template <typename Number>
-  static Number number(const char* program, std::string_view text, Number least) {
+  static Number number(const char* program, std::string_view text, Number least,
+                       Number most = std::numeric_limits<Number>::max()) {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < least) {
-      usage(program, text);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+      usage(program, text, "expected a number in " + std::to_string(least) + ".." + std::to_string(most));
     }
     return value;
   }
@@ -214,7 +230,7 @@ class session {
     for (int index = 1; index < argc; ++index) {
       const std::string_view option = argv[index];
       const auto value = [&]() -> std::string_view {
-        if (index + 1 == argc) usage(argv[0], option);
+        if (index + 1 == argc) usage(argv[0], option, "expected a value after it");
         return argv[++index];
       };
       if (option == "--json") {
@@ -222,7 +238,7 @@ class session {
       } else if (option == "--list") {
         list_ = true;
       } else if (option == "--threads") {
-        threads = number<int>(argv[0], value(), 1);
+        threads = number<int>(argv[0], value(), 1, threads_max);
       } else if (option == "--reps") {
         repetitions_ = number<int>(argv[0], value(), 0);
       } else if (option == "--seed") {
@@ -230,7 +246,7 @@ class session {
       } else if (option == "--cases") {
         parse_cases(argv[0], value());
       } else {
-        usage(argv[0], option);
+        usage(argv[0], option, "expected one of these options");
       }
     }
     return threads;
@@ -242,7 +258,7 @@ class session {
       list.remove_prefix(std::min(list.size(), item.size() + 1));
       const std::size_t equals = item.find('=');
       const bool given = equals != std::string_view::npos;
-      cases_[std::string(item.substr(0, equals))] =
+      cases_[std::string(item.substr(0, equals))].iterations =
           given ? number<std::uint64_t>(program, item.substr(equals + 1), 1) : 0;
     }
   }
@@ -250,6 +266,11 @@ class session {
   /// A repetition is long against the clocks' grain and short against the machine's drift.
   static constexpr std::int64_t target_ns = 10'000'000;
 
+  struct wanted_case {
+    std::uint64_t iterations = 0;  ///< 0: calibrate
+    bool found = false;
+  };
+  static constexpr int threads_max = 1024;  // as in programs/
   static constexpr std::chrono::milliseconds longest_wait_for_threads{100};
 
   bool threads_called_ = false;
@@ -257,7 +278,7 @@ class session {
   bool list_ = false;
   int repetitions_ = 5;
   std::uint64_t seed_ = 1;
-  std::map<std::string, std::uint64_t> cases_;  ///< iterations of each wanted case; 0: calibrate
+  std::map<std::string, wanted_case> cases_;
   std::string current_;
   std::string program_;
   int threads_;

@@ -112,4 +112,5 @@ int main(int argc, char** argv) {
   lock<tbb::mutex, false>(session, "mutex");
   lock<tbb::rw_mutex, true>(session, "rw_mutex");
   lock<tbb::queuing_rw_mutex, true>(session, "queuing_rw_mutex", spinning(session));
+  return session.end();
 }

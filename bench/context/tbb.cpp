@@ -36,4 +36,5 @@ int main(int argc, char** argv) {
       session.expect(leaves.load() == 64, "4 * 4 * 4 leaves");
     }
   });
+  return session.end();
 }

@@ -40,4 +40,5 @@ int main(int argc, char** argv) {
   };
   session.measure("task_group", run(fib_task_group));
   session.measure("parallel_invoke", run(fib_parallel_invoke));
+  return session.end();
 }

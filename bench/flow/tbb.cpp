@@ -66,4 +66,5 @@ int main(int argc, char** argv) {
   bench::session session(argc, argv, "flow");
   ping_pong(session);
   wide(session);
+  return session.end();
 }

@@ -71,4 +71,5 @@ int main(int argc, char** argv) {
 #pragma omp single
     body();
   });
+  return s.end();
 }

@@ -83,4 +83,5 @@ int main(int argc, char** argv) {
   measure_all<bench::forks_of_values>(s, "values");
   measure_trees<bench::forks_by_reference>(s, "references");
   measure_all<bench::task_groups>(s, "task_group");
+  return s.end();
 }

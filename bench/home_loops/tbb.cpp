@@ -90,5 +90,5 @@ int main(int argc, char** argv) {
           [&](const range& all, const auto& body) { return tbb::parallel_reduce(all, 0.0, body, add, sum_affinity); });
   sums_of(session, "sum_block", of,
           [&](const range& all, const auto& body) { return homing::parallel_reduce(all, 0.0, body, add, homes); });
-  return 0;
+  return session.end();
 }

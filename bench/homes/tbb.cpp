@@ -45,4 +45,5 @@ int main(int argc, char** argv) {
       bench::keep(&here);
     }
   });
+  return session.end();
 }

@@ -20,4 +20,5 @@ int main(int argc, char** argv) {
                     }
                   },
                   {.load = bench::weight::heavy, .kind = bench::figure::cpu});
+  return session.end();
 }

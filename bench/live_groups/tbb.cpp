@@ -22,13 +22,14 @@ void nest(std::uint64_t left, std::uint64_t& reached) {
   group.wait();
 }
 
-struct arguments {
+struct call {
   int argc;
   char** argv;
+  int status;
 };
 
 void* run(void* opaque) {
-  const arguments& given = *static_cast<arguments*>(opaque);
+  call& given = *static_cast<call*>(opaque);
   const tbb::global_control stack(tbb::global_control::thread_stack_size, stack_bytes);
   bench::session session(given.argc, given.argv, "live_groups");
   const auto depth = [&](std::uint64_t groups) {
@@ -43,13 +44,14 @@ void* run(void* opaque) {
   session.measure("500", depth(500));
   session.measure("10k", depth(10'000), {.load = bench::weight::heavy});
   session.measure("100k", depth(100'000), {.load = bench::weight::heavy});
+  given.status = session.end();
   return nullptr;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  arguments given{argc, argv};
+  call given{argc, argv, 0};
   pthread_attr_t attributes;
   pthread_t thread{};
   if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, stack_bytes) != 0 ||
@@ -58,4 +60,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   pthread_join(thread, nullptr);
+  return given.status;
 }

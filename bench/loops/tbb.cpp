@@ -125,4 +125,5 @@ int main(int argc, char** argv) {
   nested(session);
   skewed(session);
   back_to_back(session);
+  return session.end();
 }

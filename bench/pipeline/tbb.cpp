@@ -33,4 +33,5 @@ int main(int argc, char** argv) {
   bench::session session(argc, argv, "pipeline");
   run(session, "light", 0);
   run(session, "1us", 10 * bench::steps_100_ns);
+  return session.end();
 }

@@ -117,4 +117,5 @@ int main(int argc, char** argv) {
   bench::session session(argc, argv, "ramp");
   woken(session);
   made(session, argv[0]);
+  return session.end();
 }

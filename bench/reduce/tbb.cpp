@@ -60,4 +60,5 @@ int main(int argc, char** argv) {
       session.expect(sum == answer && sums.back() == answer, "the last running sum");
     }
   });
+  return session.end();
 }

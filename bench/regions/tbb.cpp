@@ -93,5 +93,5 @@ int main(int argc, char** argv) {
   const tbb::task_arena::constraints on_node =
       tbb::task_arena::constraints{}.set_numa_id(tbb::info::numa_nodes().front()).set_max_concurrency(threads);
   all.measure("fresh_constrained", [&](std::uint64_t, auto body) { tbb::task_arena(on_node).execute(body); });
-  return 0;
+  return session.end();
 }

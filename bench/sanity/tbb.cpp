@@ -126,4 +126,5 @@ int main(int argc, char** argv) {
     }
   });
   matmul(session);
+  return session.end();
 }

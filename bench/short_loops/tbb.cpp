@@ -41,5 +41,5 @@ int main(int argc, char** argv) {
   bench::session session(argc, argv, "short_loops");
   loops_of(session, "n700", 700);
   loops_of(session, "n7000", 7000);
-  return 0;
+  return session.end();
 }

@@ -31,4 +31,5 @@ int main(int argc, char** argv) {
       session.expect(skynet(0, 1'000'000) == 499'999'500'000, "the sum of all leaves");
     }
   });
+  return session.end();
 }

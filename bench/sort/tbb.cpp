@@ -25,4 +25,5 @@ int main(int argc, char** argv) {
   };
   session.measure("random", run(random));
   session.measure("sorted", run(sorted));
+  return session.end();
 }

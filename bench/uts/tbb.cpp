@@ -50,4 +50,5 @@ int main(int argc, char** argv) {
   bench::session session(argc, argv, "uts");
   run<geometric_tree>(session, "geometric");
   run<binomial_tree>(session, "binomial");
+  return session.end();
 }

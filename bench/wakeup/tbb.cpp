@@ -75,4 +75,5 @@ int main(int argc, char** argv) {
   first_loop(session);
   second_thread(session);
   enqueue(session);
+  return session.end();
 }

@@ -96,8 +96,7 @@ class solver {
     deal_.over_parts(
         [&](std::uint32_t p) {
           const interval mine = block(p);
-          count_work(homing::domain_index{p}, mine.size());
-          sort(from + mine.first, to + mine.first, mine.size());
+          sort(homing::domain_index{p}, from + mine.first, to + mine.first, mine.size());
         },
         data);
     for (std::uint32_t width = 1; width < part_count(); width *= 2) {
@@ -107,27 +106,31 @@ class solver {
     result_ = from;
   }
 
-  // Sorts in place; `spare` is as long.
-  void sort(std::int32_t* numbers, std::int32_t* spare, std::size_t count) {
+  // Sorts numbers of that home in place; `spare` is as long. Work is counted where a thread does it, for others may
+  // steal it.
+  void sort(homing::domain_index home, std::int32_t* numbers, std::int32_t* spare, std::size_t count) {
     if (count <= sorted_alone) {
+      count_work(home, count);
       std::sort(numbers, numbers + count);
       return;
     }
     const std::size_t cut[] = {0, count / 4, count / 2, count / 2 + count / 4, count};
-    const auto quarter = [&](int q) { sort(numbers + cut[q], spare + cut[q], cut[q + 1] - cut[q]); };
+    const auto quarter = [&](int q) { sort(home, numbers + cut[q], spare + cut[q], cut[q + 1] - cut[q]); };
     deal_.both([&] { deal_.both([&] { quarter(0); }, [&] { quarter(1); }); },
                [&] { deal_.both([&] { quarter(2); }, [&] { quarter(3); }); });
     const auto half = [&](int q) {
-      merge({numbers + cut[q], numbers + cut[q + 1]}, {numbers + cut[q + 1], numbers + cut[q + 2]}, spare + cut[q]);
+      merge(home, {numbers + cut[q], numbers + cut[q + 1]}, {numbers + cut[q + 1], numbers + cut[q + 2]},
+            spare + cut[q]);
     };
     deal_.both([&] { half(0); }, [&] { half(2); });
-    merge({spare, spare + cut[2]}, {spare + cut[2], spare + count}, numbers);
+    merge(home, {spare, spare + cut[2]}, {spare + cut[2], spare + count}, numbers);
   }
 
-  // Halved by the rank of the result.
-  void merge(const run_of& a, const run_of& b, std::int32_t* result) {
+  // Halved by the rank of the result, which has that home.
+  void merge(homing::domain_index home, const run_of& a, const run_of& b, std::int32_t* result) {
     const std::size_t count = a.size() + b.size();
     if (count <= merged_alone) {
+      count_work(home, count);
       std::merge(a.first, a.last, b.first, b.last, result);
       return;
     }
@@ -135,10 +138,10 @@ class solver {
     const std::size_t of_b = count / 2 - of_a;
     deal_.both(
         [&] {
-          merge({a.first, a.first + of_a}, {b.first, b.first + of_b}, result);
+          merge(home, {a.first, a.first + of_a}, {b.first, b.first + of_b}, result);
         },
         [&] {
-          merge({a.first + of_a, a.last}, {b.first + of_b, b.last}, result + count / 2);
+          merge(home, {a.first + of_a, a.last}, {b.first + of_b, b.last}, result + count / 2);
         });
   }
 
@@ -156,8 +159,7 @@ class solver {
     const std::size_t a1 = taken_of(a, b, mine.last - first);
     const std::size_t b0 = mine.first - first - a0;
     const std::size_t b1 = mine.last - first - a1;
-    count_work(homing::domain_index{p}, mine.size());
-    merge({a.first + a0, a.first + a1}, {b.first + b0, b.first + b1}, to + mine.first);
+    merge(homing::domain_index{p}, {a.first + a0, a.first + a1}, {b.first + b0, b.first + b1}, to + mine.first);
   }
 
   Deal deal_;

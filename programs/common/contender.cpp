@@ -17,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <new>
 #include <random>
 #include <stdexcept>
@@ -150,8 +151,8 @@ contender::contender(const contention& what, int program_threads, std::uint64_t 
 }
 
 contender::~contender() {
-  end();
   if (state_ == nullptr) return;
+  static_cast<void>(stop());
   state_->~shared_state();
   ::munmap(state_, sizeof(shared_state));
 }
@@ -163,24 +164,33 @@ void contender::begin() {
     throw std::system_error(errno, std::generic_category(), "the contender: eventfd");
   }
   while (state_->pieces.load() == 0) {
-    if (process_ != 0 && ::waitpid(process_, nullptr, WNOHANG) == process_) {
-      process_ = 0;
-      throw std::runtime_error("the contender: its process ended at once");
-    }
+    if (has_ended()) throw std::runtime_error("the contender: its process ended at once");
     ::sched_yield();
   }
 }
 
 void contender::end() {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr || stop()) return;
+  throw std::runtime_error("the contender: its process ended before the program did; nothing contended with the rest");
+}
+
+bool contender::has_ended() noexcept {
+  if (process_ == 0 || ::waitpid(process_, nullptr, WNOHANG) != process_) return false;
+  process_ = 0;
+  return true;
+}
+
+bool contender::stop() noexcept {
   state_->stop.store(true);
   for (std::thread& t : threads_) t.join();
   threads_.clear();
   if (begins_ >= 0) ::close(std::exchange(begins_, -1));
+  if (has_ended()) return false;
   if (process_ != 0) {
     ::kill(process_, SIGKILL);
     ::waitpid(std::exchange(process_, 0), nullptr, 0);
   }
+  return true;
 }
 
 std::uint64_t contender::pieces() const noexcept { return state_ == nullptr ? 0 : state_->pieces.load(); }
@@ -247,7 +257,9 @@ void contender::make_process(const contention& what, int threads, std::uint64_t 
   if (::getppid() != parent) ::_exit(0);
   ::eventfd_t begun = 0;
   if (::eventfd_read(begins_, &begun) != 0) ::_exit(1);
+  std::atomic<bool> all_there{false};
   const auto work = [&](int n) {
+    all_there.wait(false);
     if (const auto node = node_of(what, n)) keep_to_node(*node);
     pauses rests(what, seed + static_cast<std::uint64_t>(n));
     for (;;) {
@@ -259,7 +271,15 @@ void contender::make_process(const contention& what, int threads, std::uint64_t 
     }
   };
   std::vector<std::thread> others;
-  for (int n = 1; n < threads; ++n) others.emplace_back(work, n);
+  try {
+    for (int n = 1; n < threads; ++n) others.emplace_back(work, n);
+  } catch (const std::system_error& e) {
+    std::fprintf(stderr, "the contender: thread %zu of %d: %s; fewer threads would do\n", others.size() + 2, threads,
+                 e.what());
+    ::_exit(1);
+  }
+  all_there = true;
+  all_there.notify_all();
   work(0);
 }
 

@@ -35,8 +35,10 @@ struct contention {
 /// compute: multiplications and additions on 4 KiB a thread. stream: reads and writes 1 MiB a thread, over and over.
 /// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
 /// sleep: on a virtual clock that is the host's time.
-/// Chosen nodes have CPUs that the process may use. Threads: its own. Ownership: of threads and of the process. Errors:
-/// std::system_error. Make it while the process has one thread if it is to be another process.
+/// Chosen nodes have CPUs that the process may use. An arena can't have more threads than the program lets TBB have:
+/// the command line refuses that.
+/// Threads: its own. Ownership: of threads and of the process. Errors: std::system_error, std::runtime_error.
+/// Make it while the process has one thread if it is to be another process.
 class contender {
  public:
   contender(const contention& what, int program_threads, std::uint64_t seed);
@@ -44,13 +46,17 @@ class contender {
   contender& operator=(const contender&) = delete;
   ~contender();
   void begin();
-  /// Its threads or its process have ended when it returns. More calls do nothing.
+  /// Its threads or its process have ended when it returns. Throws std::runtime_error if the process had ended before:
+  /// then it was not there all the time. More calls do nothing.
   void end();
   /// Pieces of work so far.
   [[nodiscard]] std::uint64_t pieces() const noexcept;
 
  private:
   struct shared_state;
+  /// As end(); returns false if the process had ended before.
+  bool stop() noexcept;
+  bool has_ended() noexcept;
   void begin_arenas(const contention& what, int threads, std::uint64_t seed);
   void begin_openmp(const contention& what, int threads, std::uint64_t seed);
   void make_process(const contention& what, int threads, std::uint64_t seed);

@@ -143,6 +143,7 @@ int run_one(char** argv, const description& program, const variant& v, options& 
   if (o.what.label.empty()) o.what.label = std::string(program.name) + ", " + std::string(v.name);
   contender other(o.what.against, o.what.threads, o.what.seed);
   o.what.beside = &other;
+  if (v.name.starts_with("openmp")) return_to_place();
   outcome result = v.measure(o.what);
   print(program, o, summary(program, v, o, result), result);
   if (result.wrong.empty()) return 0;
@@ -207,7 +208,7 @@ namespace {
 
 int run_variants(int argc, char** argv, const description& program, std::span<const variant> variants) {
   require_cpu();
-  read_machine_in_all_places();
+  leave_place();
   options o = parse(argc, argv, program, variants);
   try {
     with_surroundings(argv, o.what.around);

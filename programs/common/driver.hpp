@@ -67,7 +67,8 @@ struct description {
 /// Pages of several ranges together.
 [[nodiscard]] homing::page_census census_of(std::span<const homing::memory_range> data);
 
-/// Runs what a variant has made, and checks each repetition if that was asked for.
+/// Runs what a variant has made, and checks each repetition if that was asked for. After a wrong result one repetition
+/// is timed, if none was, and no more: a line has a time in any case.
 ///
 /// A solver is made of a request, untimed. reset() comes before each run(), which is timed; wrong() is empty if the
 /// result is right; data() is what its pages are counted of, amount() its work. It may have a remark, note(), and what
@@ -75,7 +76,7 @@ struct description {
 template <class Solver>
 void repeat(Solver& solver, const request& r, outcome& result) {
   r.beside->begin();
-  for (int i = -r.warm_ups; i < r.repetitions && result.wrong.empty(); ++i) {
+  for (int i = -r.warm_ups; i < r.repetitions && (result.wrong.empty() || result.ms.empty()); ++i) {
     solver.reset();
     if (i == 0) forget_work();
     const work_done before = counted_work();
@@ -92,7 +93,7 @@ void repeat(Solver& solver, const request& r, outcome& result) {
       result.work.at_home += after.at_home - before.at_home;
       result.work.away += after.away - before.away;
     }
-    if (r.check) result.wrong = solver.wrong();
+    if (r.check && result.wrong.empty()) result.wrong = solver.wrong();
   }
   r.beside->end();
   result.contended = r.beside->pieces();

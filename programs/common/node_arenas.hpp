@@ -16,10 +16,10 @@
 namespace programs {
 
 /// Threads: used by one, which waits. Each arena has its share of the threads; the caller joins those for which it
-/// waits.
+/// waits. Where there is one thread it goes from arena to arena: to enqueue work would make another.
 class node_arenas {
  public:
-  explicit node_arenas(int threads) {
+  explicit node_arenas(int threads) : one_thread_(threads == 1) {
     const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const std::size_t share = share_of(static_cast<std::size_t>(threads), nodes.size(), n).size();
@@ -32,6 +32,10 @@ class node_arenas {
   /// f(arena) in each of them.
   template <class F>
   void in_each(const F& f) {
+    if (one_thread_ || count() == 1) {
+      for (std::size_t a = 0; a < count(); ++a) arenas_[a].execute([&f, a] { f(a); });
+      return;
+    }
     std::deque<tbb::task_group> groups(count());
     for (std::size_t a = 0; a < count(); ++a) arenas_[a].enqueue([&f, a] { f(a); }, groups[a]);
     for (std::size_t a = 0; a < count(); ++a) arenas_[a].wait_for(groups[a]);
@@ -46,6 +50,7 @@ class node_arenas {
   }
 
  private:
+  bool one_thread_;
   std::deque<tbb::task_arena> arenas_;
 };
 

@@ -176,6 +176,10 @@ options parse(int argc, char** argv, const description& program, std::span<const
       line.refuse_option();
     }
   }
+  if (what.against.where == contention::place::arena && what.against.threads > what.threads) {
+    line.refuse("--contender: an arena of " + std::to_string(what.against.threads) + " threads",
+                std::to_string(what.threads) + " at most, as --threads says: TBB has no more in this process");
+  }
   if (result.wanted.empty()) {
     for (const variant& v : variants) result.wanted.push_back(&v);
   }

@@ -1,7 +1,5 @@
 #include "places.hpp"
 
-#include <homing/topology.hpp>
-
 #include <omp.h>
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +12,14 @@
 
 namespace programs {
 
-void read_machine_in_all_places() {
+namespace {
+
+cpu_set_t place_of_main_thread;  // as the OpenMP runtime bound it
+bool was_bound = false;
+
+}  // namespace
+
+void leave_place() {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (int p = 0; p < omp_get_num_places(); ++p) {
@@ -24,11 +29,13 @@ void read_machine_in_all_places() {
       if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &all);
     }
   }
-  cpu_set_t bound;
-  if (CPU_COUNT(&all) == 0 || ::sched_getaffinity(0, sizeof bound, &bound) != 0) return;
-  if (::sched_setaffinity(0, sizeof all, &all) != 0) return;
-  static_cast<void>(homing::topology::current());  // kept for the process
-  static_cast<void>(::sched_setaffinity(0, sizeof bound, &bound));
+  if (CPU_COUNT(&all) == 0) return;
+  if (::sched_getaffinity(0, sizeof place_of_main_thread, &place_of_main_thread) != 0) return;
+  was_bound = ::sched_setaffinity(0, sizeof all, &all) == 0;
+}
+
+void return_to_place() {
+  if (was_bound) static_cast<void>(::sched_setaffinity(0, sizeof place_of_main_thread, &place_of_main_thread));
 }
 
 void start_with_places(char** argv) {

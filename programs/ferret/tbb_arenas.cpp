@@ -1,4 +1,6 @@
 // A task_arena for each NUMA node, with a pipeline of its own for its share of the queries.
+#include <algorithm>
+
 #include "../common/node_arenas.hpp"
 #include "pipeline.hpp"
 
@@ -8,7 +10,9 @@ namespace {
 class solver : public solver_with_index {
  public:
   explicit solver(const request& r)
-      : solver_with_index(r), arenas_(r.threads), tokens_(4 * static_cast<std::size_t>(r.threads) / arenas_.count()) {}
+      : solver_with_index(r),
+        arenas_(r.threads),
+        tokens_(std::max<std::size_t>(1, 4 * static_cast<std::size_t>(r.threads) / arenas_.count())) {}
   void run() {
     arenas_.deal(p_.queries(), [this](std::size_t first, std::size_t last) {
       run_pipeline(p_, {first, last}, whole_index(p_), tokens_);

@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "../common/parts.hpp"
-
 namespace fluid {
 namespace {
 
@@ -46,18 +44,22 @@ struct one_thread_loops {
 
 }  // namespace
 
+programs::interval slab(const flow& f, std::size_t slabs, std::size_t p) {
+  const std::size_t inner = f.cells[2] - 2;
+  if (inner < slabs) return programs::share_of(f.rows(), slabs, p);
+  const programs::interval of_inner = programs::share_of(inner, slabs, p);
+  const std::size_t first = p == 0 ? 0 : of_inner.first + 1;
+  const std::size_t last = p + 1 == slabs ? f.cells[2] : of_inner.last + 1;
+  return {first * f.cells[0], last * f.cells[0]};
+}
+
 homing::regular_distribution<1> slabs(const flow& f, std::size_t row_elements) {
   const auto all = homing::domain_set::all();
-  const std::size_t inner = f.cells[2] - 2;
-  if (inner < all.size()) return homing::block(f.rows() * row_elements, all, row_elements);
-  std::vector<double> layers(all.size());
-  for (std::size_t d = 0; d < layers.size(); ++d) {
-    layers[d] = static_cast<double>(programs::share_of(inner, layers.size(), d).size());
-  }
-  layers.front() += 1;  // ghosts
-  layers.back() += 1;
+  if (f.cells[2] - 2 < all.size()) return homing::block(f.rows() * row_elements, all, row_elements);
+  std::vector<double> rows(all.size());
+  for (std::size_t d = 0; d < rows.size(); ++d) rows[d] = static_cast<double>(slab(f, rows.size(), d).size());
   const std::size_t layer = f.cells[0] * row_elements;
-  return homing::block(f.rows() * row_elements, all, homing::weights(layers), layer);
+  return homing::block(f.rows() * row_elements, all, homing::weights(rows), layer);
 }
 
 problem::problem(const request& r)

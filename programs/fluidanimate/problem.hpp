@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../common/at_home.hpp"
+#include "../common/parts.hpp"
 #include "../common/variants.hpp"
 #include "fluid.hpp"
 
@@ -40,6 +41,10 @@ struct totals {
 /// meets two others only. Where there are fewer inner layers than domains, rows go by number.
 [[nodiscard]] homing::regular_distribution<1> slabs(const flow& f, std::size_t row_elements);
 
+/// The p-th of so many slabs, in rows: of whole layers if there are enough inner ones. The first and the last have the
+/// ghosts.
+[[nodiscard]] programs::interval slab(const flow& f, std::size_t slabs, std::size_t p);
+
 /// The fluid, its phases, and what is known of the result. The cells' memory is the variant's.
 ///
 /// How a phase is dealt is the variant's: its `over(f)` calls f(first, last) for parts of all rows, on any threads, and
@@ -50,6 +55,10 @@ class problem {
   [[nodiscard]] std::size_t cell_count() const { return flow_.rows() * flow_.cells[1]; }
   [[nodiscard]] const homing::regular_distribution<1>& rows() const { return rows_; }
   /// A cell's home is that of its row.
+  /// The p-th of so many parts of the rows, each with its share of the fluid.
+  [[nodiscard]] programs::interval share_of_rows(std::size_t parts, std::size_t p) const {
+    return slab(flow_, parts, p);
+  }
   [[nodiscard]] homing::regular_distribution<1> homes_of_cells() const { return slabs(flow_, flow_.cells[1]); }
   /// The cells now and those of the next frame.
   void see(cell* cells, cell* next) { cells_ = cells, next_ = next; }

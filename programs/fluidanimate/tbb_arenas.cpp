@@ -1,4 +1,4 @@
-// A task_arena for each NUMA node, with a block of rows of cells: oneTBB's advice.
+// A task_arena for each NUMA node, with a slab of the tank: oneTBB's advice.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
@@ -20,8 +20,9 @@ class solver : public solver_in_pages {
   template <class F>
   void over(const F& f) {
     using range = tbb::blocked_range<std::size_t>;
-    arenas_.deal(p_.rows().size(), [&f](std::size_t first, std::size_t last) {
-      tbb::parallel_for(range(first, last), [&f](const range& r) { f(r.begin(), r.end()); });
+    arenas_.in_each([&](std::size_t a) {
+      const programs::interval own = p_.share_of_rows(arenas_.count(), a);
+      tbb::parallel_for(range(own.first, own.last), [&f](const range& r) { f(r.begin(), r.end()); });
     });
   }
 

@@ -2,8 +2,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 namespace jacobi_program {
 namespace {
@@ -57,8 +59,7 @@ void past_caches(const jacobi::lattice& l, const double* from, double* to, const
 }  // namespace
 
 problem::problem(const request& r)
-    : request_(r),
-      input_(inputs[r.size]),
+    : input_(inputs[r.size]),
       lattice_(input_.sites, input_.block),
       blocks_(homing::block(input_.lattices * lattice_.block_count())) {}
 
@@ -89,15 +90,34 @@ void problem::sweep_plane(int s, std::size_t l, std::size_t plane) const {
   jacobi::sweep_block(lattice_, from(s) + base, to(s) + base, all);
 }
 
+// By the definition, site after site, with nothing of the sweeps but the first values and the order of the additions.
 std::string problem::wrong() const {
-  const array<double> a(values());
-  const array<double> b(values());
-  problem serial(request_);
-  serial.see(a.data(), b.data());
-  serial.touch(0, serial.blocks_.size());
-  for (int s = 0; s < sweeps(); ++s) serial.sweep(s, 0, serial.blocks_.size());
-  const bool same = std::memcmp(serial.from(sweeps()), from(sweeps()), values() * sizeof(double)) == 0;
-  return same ? "" : "not the serial result, bit by bit";
+  const auto [sites_k, sites_j, sites_i] = input_.sites;
+  const std::size_t row = sites_k + 2;
+  const std::size_t plane = row * (sites_j + 2);
+  std::vector<double> now(plane * (sites_i + 2));
+  for (std::size_t place = 0; place < now.size(); ++place) now[place] = jacobi::first_value(place);
+  std::vector<double> next = now;
+  for (int s = 0; s < sweeps(); ++s) {
+    for (std::size_t i = 1; i <= sites_i; ++i) {
+      for (std::size_t j = 1; j <= sites_j; ++j) {
+        for (std::size_t k = 1; k <= sites_k; ++k) {
+          const double* const u = &now[i * plane + j * row + k];
+          next[i * plane + j * row + k] = 1.0 / 6.0 * (u[-1] + u[1] + *(u - row) + u[row] + *(u - plane) + u[plane]);
+        }
+      }
+    }
+    std::swap(now, next);
+  }
+  for (std::size_t l = 0; l < input_.lattices; ++l) {
+    const double* const its = from(sweeps()) + l * now.size();
+    const auto [found, expected] = std::mismatch(its, its + now.size(), now.begin());
+    if (expected != now.end()) {
+      return "lattice " + std::to_string(l) + ", place " + std::to_string(expected - now.begin()) + ": " +
+             std::to_string(*found) + ", expected " + std::to_string(*expected);
+    }
+  }
+  return "";
 }
 
 std::vector<homing::memory_range> problem::data() const {

@@ -61,7 +61,6 @@ class problem {
   [[nodiscard]] std::size_t base_of(std::size_t b) const { return b / lattice_.block_count() * lattice_.values(); }
   [[nodiscard]] site_box box_of(std::size_t b) const { return lattice_.box_of(b % lattice_.block_count()); }
 
-  request request_;
   const input& input_;
   jacobi::lattice lattice_;
   homing::regular_distribution<1> blocks_;

@@ -2,6 +2,6 @@
 #include "problem.hpp"
 
 programs::variant_list matmul_program::openblas_variants() {
-  return {{"openblas", "the library's own; OPENBLAS_NUM_THREADS says how many threads",
+  return {{"openblas", "the library's own, with that many threads",
            programs::measure<solver<openblas_parts>, programs::one_thread>}};
 }

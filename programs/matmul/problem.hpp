@@ -22,18 +22,28 @@ inline constexpr size_name sizes[] = {
     {"256", "3 x 0.5 MiB"}, {"1024", "3 x 8 MiB"}, {"2048", "3 x 32 MiB"}, {"4096", "3 x 128 MiB"}};
 inline constexpr std::size_t rows[] = {256, 1024, 2048, 4096};
 
-/// OpenBLAS's product, if the system has it.
-using dgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double* a, int lda,
-                       const double* b, int ldb, double beta, double* c, int ldc);
-inline dgemm openblas() {
+/// OpenBLAS, if the system has it. Its threads spin for a while when they have done their part: a product on one thread
+/// leaves none behind.
+struct blas {
+  void (*product)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double* a, int lda,
+                  const double* b, int ldb, double beta, double* c, int ldc) = nullptr;
+  void (*set_threads)(int) = nullptr;
+  [[nodiscard]] bool is_there() const { return product != nullptr && set_threads != nullptr; }
+};
+inline blas openblas(int threads) {
+  blas found;
   void* const library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : reinterpret_cast<dgemm>(dlsym(library, "cblas_dgemm"));
+  if (library == nullptr) return found;
+  found.product = reinterpret_cast<decltype(found.product)>(dlsym(library, "cblas_dgemm"));
+  found.set_threads = reinterpret_cast<decltype(found.set_threads)>(dlsym(library, "openblas_set_num_threads"));
+  if (found.is_there()) found.set_threads(threads);
+  return found;
 }
-inline void multiply_by(dgemm f, std::size_t n, const double* a, const double* b, double* c) {
+inline void multiply_by(const blas& f, std::size_t n, const double* a, const double* b, double* c) {
   constexpr int row_major = 101;
   constexpr int as_is = 111;
   const int size = static_cast<int>(n);
-  f(row_major, as_is, as_is, size, size, size, 1, a, size, b, size, 0, c, size);
+  f.product(row_major, as_is, as_is, size, size, size, 1, a, size, b, size, 0, c, size);
 }
 
 /// For comparison: who writes no matrix product.
@@ -52,8 +62,8 @@ class solver {
         b_(a_.size()),
         c_(a_.size()) {
     if constexpr (std::is_same_v<Deal, openblas_parts>) {
-      blas_ = openblas();
-      if (blas_ == nullptr) throw std::runtime_error("openblas: no libopenblas.so.0; install libopenblas0-pthread");
+      blas_ = openblas(r.threads);
+      if (!blas_.is_there()) throw std::runtime_error("openblas: no libopenblas.so.0; install libopenblas0-pthread");
     }
     reset();
     const auto whole_rows = homing::block(a_.size(), homing::domain_set::all(), rows_.size());
@@ -77,8 +87,7 @@ class solver {
         deal_.over_parts(
             [&](std::uint32_t p) {
               const interval mine = share_of(n, part_count(), p);
-              count_work(homing::domain_index{p}, mine.size());
-              multiply(mine, {0, n}, {0, n});
+              multiply(homing::domain_index{p}, mine, {0, n}, {0, n});
             },
             [&](std::uint32_t p) { return &c_[share_of(n, part_count(), p).first * n]; });
       });
@@ -96,8 +105,8 @@ class solver {
           return "element " + std::to_string(i) + ", " + std::to_string(j);
       }
     }
-    if (blas_ == nullptr) blas_ = openblas();
-    if (blas_ == nullptr) return "";
+    if (!blas_.is_there()) blas_ = openblas(1);
+    if (!blas_.is_there()) return "";
     array<double> expected(n * n);
     multiply_by(blas_, n, a_.data(), b_.data(), expected.data());
     for (std::size_t i = 0; i < n * n; ++i) {
@@ -123,26 +132,28 @@ class solver {
   }
 
   // C(r, c) += A(r, k) B(k, c): the longest side is halved; halves of k one after the other, since both add to C.
-  void multiply(interval r, interval c, interval k) {
+  // `home` has these rows of C: its work is counted where a thread does it, for others may steal it.
+  void multiply(homing::domain_index home, interval r, interval c, interval k) {
     const bool fits = r.size() <= matmul::rows_max && c.size() <= matmul::columns_max && k.size() <= matmul::depth_max;
     if (fits) {
       const std::size_t n = rows_.size();
+      count_work(home, r.size() * c.size() * k.size());
       matmul::multiply_leaf(r.size(), c.size(), k.size(), &a_[r.first * n + k.first], &b_[k.first * n + c.first],
                             &c_[r.first * n + c.first], n);
     } else if (k.size() > matmul::depth_max && k.size() >= std::max(r.size(), c.size())) {
       const std::size_t middle = k.first + k.size() / 2;
-      multiply(r, c, {k.first, middle});
-      multiply(r, c, {middle, k.last});
+      multiply(home, r, c, {k.first, middle});
+      multiply(home, r, c, {middle, k.last});
     } else if (c.size() > matmul::columns_max && (c.size() >= r.size() || r.size() <= matmul::rows_max)) {
       const std::size_t middle = c.first + c.size() / 2;
-      deal_.both([&] { multiply(r, {c.first, middle}, k); }, [&] { multiply(r, {middle, c.last}, k); });
+      deal_.both([&] { multiply(home, r, {c.first, middle}, k); }, [&] { multiply(home, r, {middle, c.last}, k); });
     } else if (r.size() > matmul::rows_max) {
       const std::size_t middle = r.first + r.size() / 2;
-      deal_.both([&] { multiply({r.first, middle}, c, k); }, [&] { multiply({middle, r.last}, c, k); });
+      deal_.both([&] { multiply(home, {r.first, middle}, c, k); }, [&] { multiply(home, {middle, r.last}, c, k); });
     } else {
       const std::size_t middle = k.first + k.size() / 2;
-      multiply(r, c, {k.first, middle});
-      multiply(r, c, {middle, k.last});
+      multiply(home, r, c, {k.first, middle});
+      multiply(home, r, c, {middle, k.last});
     }
   }
 
@@ -151,7 +162,7 @@ class solver {
   homing::regular_distribution<1> rows_;
   std::uint64_t seed_;
   array<double> a_, b_, c_;
-  dgemm blas_ = nullptr;  ///< loaded when it is needed: it starts threads of its own
+  blas blas_;  ///< loaded when it is needed: it starts threads of its own
   std::string note_;
 };
 

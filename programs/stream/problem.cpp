@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
 
 #include "../common/parts.hpp"
 
@@ -15,10 +16,15 @@ constexpr programs::size_name sizes[] = {
     {"large", "3 x 1 GiB"},    {"large-far", "the same, far"}};
 constexpr std::size_t elements[] = {std::size_t{1} << 20, std::size_t{1} << 24, std::size_t{1} << 27};
 
-double distance(std::span<const double> v, double expected) {
-  double most = 0;
-  for (const double e : v) most = std::max(most, std::abs(e - expected) / std::abs(expected));
-  return most;
+/// What is wrong with an array that should have the same value everywhere; empty if nothing is. NaN is wrong.
+std::string away_from(double expected, const char* name, std::span<const double> v) {
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    if (!(std::abs(v[i] - expected) <= 1e-13 * std::abs(expected))) {
+      return std::string(name) + ", element " + std::to_string(i) + ": " + std::to_string(v[i]) + ", expected " +
+             std::to_string(expected);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -79,9 +85,11 @@ void problem::expect() {
 }
 
 std::string problem::wrong() const {
-  const double error = std::max(
-      {distance({a_, size()}, expected_a_), distance({b_, size()}, expected_b_), distance({c_, size()}, expected_c_)});
-  return error < 1e-13 ? "" : "the largest relative error is " + std::to_string(error);
+  for (const std::string& wrong : {away_from(expected_a_, "a", {a_, size()}), away_from(expected_b_, "b", {b_, size()}),
+                                   away_from(expected_c_, "c", {c_, size()})}) {
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
 }
 
 std::vector<homing::memory_range> problem::data() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -30,20 +31,24 @@ class solver {
     const std::size_t n = rows_.size();
     deal_.over(rows_, [this, n](std::size_t first, std::size_t last) {
       for (std::size_t i = first * n; i < last * n; ++i) a_[i] = value(i);
-      std::fill(&b_[0] + first * n, &b_[0] + last * n, 0.0);
     });
+    reset();
     const auto whole_rows = homing::block(n * n, homing::domain_set::all(), n);
     place_home(whole_rows, a_);
     place_home(whole_rows, b_);
   }
-  void reset() {}
+  /// No element of B is what it will be.
+  void reset() {
+    deal_.over(rows_, [this, n = rows_.size()](std::size_t first, std::size_t last) {
+      std::fill(&b_[0] + first * n, &b_[0] + last * n, -1.0);
+    });
+  }
   void run() {
     const std::size_t n = rows_.size();
     deal_.root([&] {
       deal_.over_parts(
           [&](std::uint32_t p) {
-            const interval mine = share_of(n, part_count(), p);
-            transpose(p, mine, {0, n});
+            transpose(homing::domain_index{p}, {share_of(n, part_count(), p), {0, n}});
           },
           [&](std::uint32_t p) { return &b_[share_of(n, part_count(), p).first * n]; });
     });
@@ -68,31 +73,38 @@ class solver {
   }
   [[nodiscard]] double value(std::size_t i) const { return static_cast<double>(bench::mix(i + seed_) >> 11); }
 
-  // Some rows and columns of B.
-  void transpose(std::uint32_t part, interval r, interval c) {
-    if (r.size() <= block && c.size() <= block) {
-      const std::size_t n = rows_.size();
-      const double* const __restrict a = a_.data();
-      double* const __restrict b = b_.data();
-      for (std::size_t i = r.first; i < r.last; ++i) {
-        for (std::size_t j = c.first; j < c.last; ++j) b[i * n + j] = a[j * n + i];
-      }
+  struct part_of_b {
+    interval r, c;  ///< rows and columns
+    [[nodiscard]] std::size_t elements() const { return r.size() * c.size(); }
+  };
+  // The longer side is cut, at a multiple of the block.
+  [[nodiscard]] static std::array<part_of_b, 2> halves(const part_of_b& of) {
+    std::array<part_of_b, 2> result{of, of};
+    const auto side = of.r.size() >= of.c.size() ? &part_of_b::r : &part_of_b::c;
+    const std::size_t middle = (of.*side).first + ((of.*side).size() / 2 + block - 1) / block * block;
+    (result[0].*side).last = (result[1].*side).first = middle;
+    return result;
+  }
+  // Rows of B that have that home. Work is counted where a thread does it, for others may steal it.
+  void transpose(homing::domain_index home, const part_of_b& of) {
+    if (of.elements() <= alone) {
+      count_work(home, of.elements());
+      transpose_alone(of);
       return;
     }
-    const bool by_rows = r.size() >= c.size();
-    interval& longer = by_rows ? r : c;
-    const std::size_t middle = longer.first + (longer.size() / 2 + block - 1) / block * block;
-    interval other_r = r;
-    interval other_c = c;
-    (by_rows ? other_r : other_c).first = middle;
-    longer.last = middle;
-    const std::size_t elements = r.size() * c.size();
-    if (elements > alone) {
-      deal_.both([&] { transpose(part, r, c); }, [&] { transpose(part, other_r, other_c); });
-    } else {
-      if (elements > alone / 2) count_work(homing::domain_index{part}, 2 * elements);
-      transpose(part, r, c);
-      transpose(part, other_r, other_c);
+    const auto [one, other] = halves(of);
+    deal_.both([&, part = one] { transpose(home, part); }, [&, part = other] { transpose(home, part); });
+  }
+  void transpose_alone(const part_of_b& of) {
+    if (of.r.size() > block || of.c.size() > block) {
+      for (const part_of_b& half : halves(of)) transpose_alone(half);
+      return;
+    }
+    const std::size_t n = rows_.size();
+    const double* const __restrict a = a_.data();
+    double* const __restrict b = b_.data();
+    for (std::size_t i = of.r.first; i < of.r.last; ++i) {
+      for (std::size_t j = of.c.first; j < of.c.last; ++j) b[i * n + j] = a[j * n + i];
     }
   }
 

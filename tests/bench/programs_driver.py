@@ -7,9 +7,11 @@ import csv
 import io
 import json
 import os
+import resource
 import signal
 import statistics
 import subprocess
+import time
 
 
 def run(program: str, *options: str) -> subprocess.CompletedProcess:
@@ -46,6 +48,7 @@ def check_figures(program: str, variants: list[str]) -> None:
                  and 0 < row["least_ms"] <= row["median_ms"] <= row["most_ms"] and row["rate"] > 0
                  and abs(row["median_ms"] - statistics.median(row["ms"])) < 0.001 and (row["at_home"] is None or 0 <= row["at_home"] <= 1))
         check(right, f"{row['variant']}: figures", result)
+    check(all(row["at_home"] is not None for row in rows), "every variant counts its work", result)
     placed = [row for row in rows if row["variant"] == "homing-placed"]
     if placed:
         check(len(placed[0]["pages"]) == 4 and min(placed[0]["pages"].values()) > 0, "homing-placed has pages in all domains", result)
@@ -53,6 +56,22 @@ def check_figures(program: str, variants: list[str]) -> None:
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     right = [row["variant"] for row in rows] == ["serial", "homing"] and all(row["result"] == "not checked" for row in rows)
     check(right, "CSV has one heading", result)
+
+
+def check_lost_contenders(program: str) -> None:
+    """A contender that can't have its threads, or ends before the program, is an error."""
+    options = [program, "--variant", "tbb", "--threads", "2", "--contender"]
+    few = subprocess.run([*options, "process:compute:1000", "--repeat", "1"], capture_output=True, text=True,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+    check(few.returncode == 1 and "of 1000:" in few.stderr and "the contender: its process ended at once" in few.stderr, "a contender without its threads", few)
+    parent = subprocess.Popen([*options, "process:compute:1", "--repeat", "10000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not children_of(parent.pid) and parent.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    for child in children_of(parent.pid):
+        os.kill(child, signal.SIGKILL)
+    result = subprocess.CompletedProcess([], parent.wait(), *parent.communicate())
+    check(result.returncode == 1 and "the contender: its process ended before the program did" in result.stderr, "a contender that ends before the program", result)
 
 
 def children_of(parent: int) -> list[int]:
@@ -91,11 +110,16 @@ def check_places(program: str) -> None:
         said = json.loads(result.stdout) if result.returncode == 0 else {}
         threads[f"{variant} {places}"] = (said.get("threads"), said.get("domains"))
     check(len(set(threads.values())) == 1 and (None, None) not in threads.values(), "as many threads and domains with places as without", result)
+    result = subprocess.run([program, "--variant", "serial,tbb,openmp-affinity,homing", "--repeat", "1", "--json"], capture_output=True, text=True,
+                            env=environment | {"OMP_PLACES": "cores", "OMP_PROC_BIND": "spread"})
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    right = len(rows) == 4 and {(row["threads"], row["domains"]) for row in rows} == set(threads.values())
+    check(right, "so have variants that are started by a main thread in its place", result)
 
 
 def check_surroundings(program: str) -> None:
     for contender, expected in (("cave:compute:2", "arena, openmp or process"), ("arena:nap:2", "compute, stream or bursts"), ("arena:compute:x", "a number in 0..1024"),
-                                ("arena:compute:2@x", "numbers of nodes"), ("arena", "WHERE:WHAT:THREADS")):
+                                ("arena:compute:2@x", "numbers of nodes"), ("arena", "WHERE:WHAT:THREADS"), ("arena:compute:1024", "at most, as --threads says")):
         result = run(program, "--contender", contender)
         check(result.returncode == 2 and expected in result.stderr, f"--contender {contender}: what is wrong with it", result)
     for wrong in (("--contender", "arena:compute"), ("--contender", "arena:compute:2@"), ("--contender", "arena:compute:-1"),
@@ -122,6 +146,7 @@ def main() -> None:
     check_endings(program)
     check_places(program)
     check_surroundings(program)
+    check_lost_contenders(program)
 
 
 main()
