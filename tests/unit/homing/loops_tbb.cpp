@@ -325,7 +325,9 @@ TEST_P(loops, a_cancelled_context_ends_the_loop) {
         homing::block_cyclic(1000000, 10000), context);
     EXPECT_TRUE(context.is_group_execution_cancelled());
     EXPECT_GE(ran.load(), 1U);
-    EXPECT_LT(ran.load(), 1000000U);
+    if (homing::domain_count() > 1) {  // else it is oneTBB's, in one piece a thread: all may have begun
+      EXPECT_LT(ran.load(), 1000000U);
+    }
   });
 }
 
