@@ -26,14 +26,6 @@ task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, const sear
 
 }  // namespace
 
-bool has_mail(const thread_state& t, isolation_tag isolation) noexcept {
-  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
-    const sync::mailbox* const box = place.load(sync::acquire);
-    return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
-  };
-  return has(t.slot->mail) || has(t.in->domain(t.domain).mail);
-}
-
 task* take_mail(thread_state& t, const search_round& how) {
   arena& a = *t.in;
   if (task* found = take_mail(t, t.slot->mail, how)) {

@@ -154,8 +154,29 @@ task* oldest_of(thread_state& t, std::span<const sync::deque_item> taken) noexce
   return oldest;
 }
 
-stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
-  arena_slot& slot = t.in->slot(victim);
+/// What a look at a deque has taken: the task to run, and how many it took.
+struct stolen_tasks {
+  task* oldest = nullptr;
+  std::size_t count = 0;
+};
+
+template <typename Accepts, typename Uncovered>
+stolen_tasks take_one(thread_state& t, arena_slot& victim, Accepts& accepts, Uncovered& uncovered) {
+  const sync::deque_item taken = victim.tasks.steal(accepts, uncovered);
+  return taken.item != 0 ? stolen_tasks{unwrap(t, taken.item), 1} : stolen_tasks{};
+}
+
+/// [D11] Apart: room for several is more than a look at one needs.
+template <typename Accepts, typename Uncovered>
+[[gnu::noinline]] stolen_tasks take_several(thread_state& t, arena_slot& victim, std::size_t at_once, Accepts& accepts,
+                                            Uncovered& uncovered) {
+  std::array<sync::deque_item, steal_backoff::tasks_max> taken;
+  const std::size_t count =
+      victim.tasks.steal_some(std::span(taken).first(at_once), t.in->tasks_a_steal(), accepts, uncovered);
+  return {oldest_of(t, std::span(taken).first(count)), count};
+}
+
+[[gnu::noinline]] stolen_task steal_from(thread_state& t, arena_slot& slot, slot_id victim, const search_round& how) {
   if (slot.forks.load(sync::relaxed) != nullptr) {
     if (task* const found = steal_fork(t, slot, how)) {
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
@@ -186,20 +207,27 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
       t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
     }
   };
+  const std::size_t at_once = isolation == no_isolation ? t.backoff.tasks_at_once() : 1;
   while (!slot.tasks.looks_empty()) {
-    std::array<sync::deque_item, steal_backoff::tasks_max> taken;
-    const auto room = std::span(taken).first(isolation == no_isolation ? t.backoff.tasks_at_once() : 1);
     takes_more = false;
-    const std::size_t count = slot.tasks.steal_some(room, t.in->tasks_a_steal(), accepts, uncovered);
-    if (count == 0) {
+    const stolen_tasks taken =
+        at_once == 1 ? take_one(t, slot, accepts, uncovered) : take_several(t, slot, at_once, accepts, uncovered);
+    if (taken.count == 0) {
       return {};
     }
-    if (task* found = verified(t, oldest_of(t, room.first(count)), isolation)) {
-      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, count);
+    if (task* found = verified(t, taken.oldest, isolation)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, taken.count);
       return {found, victim};
     }
   }
   return {};
+}
+
+/// Most victims have nothing: that is seen in line.
+[[gnu::always_inline]] inline stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
+  arena_slot& slot = t.in->slot(victim);
+  const bool is_empty = slot.forks.load(sync::relaxed) == nullptr && slot.tasks.looks_empty();
+  return is_empty ? stolen_task{} : steal_from(t, slot, victim, how);
 }
 
 /// What a thief asks before each victim, of lines that its own caches have.
