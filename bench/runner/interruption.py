@@ -8,12 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 INTERRUPTED = 130  # the shell's word for SIGINT
+ENDINGS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def run_to_its_end(command: list[str], **options: Any) -> subprocess.CompletedProcess:
     """As subprocess.run. If we are stopped meanwhile, the command is asked to end, and has ended when this returns or throws."""
-    with subprocess.Popen(command, **options) as process:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # not while it has started and we don't know of it
+    try:
+        process = subprocess.Popen(command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before), **options)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
+    with process:
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             said, errors = process.communicate()
         except BaseException:
             process.terminate()  # `homing lab` switches the machine off
