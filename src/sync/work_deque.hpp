@@ -136,7 +136,7 @@ class work_deque {
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] deque_item steal(Filter&& accepts, Uncovered&& uncovered = {}) noexcept {
     deque_item taken;
-    static_cast<void>(steal_some(std::span(&taken, 1), 1, accepts, uncovered));
+    static_cast<void>(steal_up_to([](std::size_t) { return std::size_t{1}; }, &taken, accepts, uncovered));
     return taken;
   }
   /// The same for several, the oldest first: at most as many as `into` has room for (> 0), and one for `one_of` (> 0)
@@ -144,49 +144,10 @@ class work_deque {
   template <typename Filter, typename Uncovered = ignore_uncovered>
   [[nodiscard]] std::size_t steal_some(std::span<deque_item> into, std::size_t one_of, Filter&& accepts,
                                        Uncovered&& uncovered = {}) noexcept {
-    // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
-    const std::size_t from = head_.load(relaxed);
-    const std::size_t to = tail_.load(relaxed);
-    if (from >= to) {
-      return 0;
-    }
-    const std::size_t wanted = std::min(into.size(), std::max<std::size_t>(1, (to - from) / one_of));
-    const array* a = shared_array_.load(acquire);
-    const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
-    std::size_t empty_until = from;  // [from, empty_until) was seen empty
-    bool contiguous = true;
-    std::size_t taken = 0;
-    for (std::size_t at = from; at < end; ++at) {
-      entry& e = a->entries[at];
-      // [D5] acquire: the tag, and what the item points to, were written before D1's release.
-      std::uintptr_t item = e.item.load(acquire);
-      if (item != 0) {
-        const std::uint64_t tag = e.tag.load(relaxed);
-        if (!accepts(tag)) {
-          if (taken != 0) {
-            break;  // not past thousands that this thief must leave
-          }
-          contiguous = false;
-          continue;
-        }
-        // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
-        // nothing of the taker's, and D6 is a release behind this.
-        if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {
-          into[taken] = {item, tag};
-          ++taken;
-        }
-      }
-      if (contiguous) {
-        empty_until = at + 1;
-      }
-      if (taken == wanted) {
-        break;
-      }
-    }
-    if (empty_until > from && raise_head(from, empty_until) == raised::over_entries) {
-      uncovered();
-    }
-    return taken;
+    const auto wanted_of = [&](std::size_t in_sight) {
+      return std::min(into.size(), std::max<std::size_t>(1, in_sight / one_of));
+    };
+    return steal_up_to(wanted_of, into.data(), accepts, uncovered);
   }
 
   /// Any thread. True if some entry that `accepts` is true for is there; may miss one that is being pushed or moved at
@@ -326,6 +287,55 @@ class work_deque {
       lower_head(at);
     }
     return item;
+  }
+
+  /// Thief: takes up to wanted_of(in sight) entries, the oldest first.
+  template <typename Wanted, typename Filter, typename Uncovered>
+  [[gnu::always_inline]] std::size_t steal_up_to(Wanted&& wanted_of, deque_item* into, Filter&& accepts,
+                                                 Uncovered&& uncovered) noexcept {
+    // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
+    const std::size_t from = head_.load(relaxed);
+    const std::size_t to = tail_.load(relaxed);
+    if (from >= to) {
+      return 0;
+    }
+    const std::size_t wanted = wanted_of(to - from);
+    const array* a = shared_array_.load(acquire);
+    const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
+    std::size_t empty_until = from;  // [from, empty_until) was seen empty
+    bool contiguous = true;
+    std::size_t taken = 0;
+    for (std::size_t at = from; at < end; ++at) {
+      entry& e = a->entries[at];
+      // [D5] acquire: the tag, and what the item points to, were written before D1's release.
+      std::uintptr_t item = e.item.load(acquire);
+      if (item != 0) {
+        const std::uint64_t tag = e.tag.load(relaxed);
+        if (!accepts(tag)) {
+          if (taken != 0) {
+            break;  // not past thousands that this thief must leave
+          }
+          contiguous = false;
+          continue;
+        }
+        // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
+        // nothing of the taker's, and D6 is a release behind this.
+        if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {
+          into[taken] = {item, tag};
+          ++taken;
+        }
+      }
+      if (contiguous) {
+        empty_until = at + 1;
+      }
+      if (taken == wanted) {
+        break;
+      }
+    }
+    if (empty_until > from && raise_head(from, empty_until) == raised::over_entries) {
+      uncovered();
+    }
+    return taken;
   }
 
   enum class raised : bool { over_nothing, over_entries };

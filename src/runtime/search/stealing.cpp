@@ -166,17 +166,19 @@ stolen_tasks take_one(thread_state& t, arena_slot& victim, Accepts& accepts, Unc
   return taken.item != 0 ? stolen_tasks{unwrap(t, taken.item), 1} : stolen_tasks{};
 }
 
-/// [D11] Apart: room for several is more than a look at one needs.
+/// [D11] Of tasks without an address; others are stolen alone. Apart: a look for one needs no room for several.
 template <typename Accepts, typename Uncovered>
-[[gnu::noinline]] stolen_tasks take_several(thread_state& t, arena_slot& victim, std::size_t at_once, Accepts& accepts,
+[[gnu::noinline]] stolen_tasks take_several(thread_state& t, arena_slot& victim, Accepts& accepts,
                                             Uncovered& uncovered) {
   std::array<sync::deque_item, steal_backoff::tasks_max> taken;
-  const std::size_t count =
-      victim.tasks.steal_some(std::span(taken).first(at_once), t.in->tasks_a_steal(), accepts, uncovered);
+  const auto plain = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && accepts(tag); };
+  const std::size_t count = victim.tasks.steal_some(std::span(taken).first(t.backoff.tasks_at_once()),
+                                                    t.in->tasks_a_steal(), plain, uncovered);
   return {oldest_of(t, std::span(taken).first(count)), count};
 }
 
-[[gnu::noinline]] stolen_task steal_from(thread_state& t, arena_slot& slot, slot_id victim, const search_round& how) {
+stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
+  arena_slot& slot = t.in->slot(victim);
   if (slot.forks.load(sync::relaxed) != nullptr) {
     if (task* const found = steal_fork(t, slot, how)) {
       t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
@@ -187,19 +189,15 @@ template <typename Accepts, typename Uncovered>
     return {};
   }
   const isolation_tag isolation = how.scope.isolation;
-  bool takes_more = false;
   const auto accepts = [&](std::uint64_t tag) {
     if (!tag_fits(tag, isolation) || !how.may_take(t)) {
       return false;
     }
     const affinity wished = tag_affinity(tag);
-    if (wished != no_affinity && (takes_more || leave_for_home(t, slot, wished, how.with_mail))) {
-      if (!takes_more) {
-        t.counters.add(event::bypass);
-      }
+    if (wished != no_affinity && leave_for_home(t, slot, wished, how.with_mail)) {
+      t.counters.add(event::bypass);
       return false;
     }
-    takes_more = true;  // what has an address is stolen alone, or first
     return true;
   };
   const auto uncovered = [&] {
@@ -207,11 +205,15 @@ template <typename Accepts, typename Uncovered>
       t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
     }
   };
-  const std::size_t at_once = isolation == no_isolation ? t.backoff.tasks_at_once() : 1;
+  const bool takes_several = isolation == no_isolation && t.backoff.tasks_at_once() > 1;
   while (!slot.tasks.looks_empty()) {
-    takes_more = false;
-    const stolen_tasks taken =
-        at_once == 1 ? take_one(t, slot, accepts, uncovered) : take_several(t, slot, at_once, accepts, uncovered);
+    stolen_tasks taken;
+    if (__builtin_expect(takes_several, false)) {
+      taken = take_several(t, slot, accepts, uncovered);
+    }
+    if (taken.count == 0) {
+      taken = take_one(t, slot, accepts, uncovered);
+    }
     if (taken.count == 0) {
       return {};
     }
@@ -221,13 +223,6 @@ template <typename Accepts, typename Uncovered>
     }
   }
   return {};
-}
-
-/// Most victims have nothing: that is seen in line.
-[[gnu::always_inline]] inline stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
-  arena_slot& slot = t.in->slot(victim);
-  const bool is_empty = slot.forks.load(sync::relaxed) == nullptr && slot.tasks.looks_empty();
-  return is_empty ? stolen_task{} : steal_from(t, slot, victim, how);
 }
 
 /// What a thief asks before each victim, of lines that its own caches have.
