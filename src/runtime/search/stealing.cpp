@@ -154,27 +154,29 @@ task* oldest_of(thread_state& t, std::span<const sync::deque_item> taken) noexce
   return oldest;
 }
 
-/// What a look at a deque has taken: the task to run, and how many it took.
-struct stolen_tasks {
-  task* oldest = nullptr;
-  std::size_t count = 0;
-};
-
-template <typename Accepts, typename Uncovered>
-stolen_tasks take_one(thread_state& t, arena_slot& victim, Accepts& accepts, Uncovered& uncovered) {
-  const sync::deque_item taken = victim.tasks.steal(accepts, uncovered);
-  return taken.item != 0 ? stolen_tasks{unwrap(t, taken.item), 1} : stolen_tasks{};
-}
-
-/// [D11] Of tasks without an address; others are stolen alone. Apart: a look for one needs no room for several.
-template <typename Accepts, typename Uncovered>
-[[gnu::noinline]] stolen_tasks take_several(thread_state& t, arena_slot& victim, Accepts& accepts,
-                                            Uncovered& uncovered) {
+/// [D11] Several tasks at once where there are very many, of those without an address; what has one is stolen alone.
+/// Apart, with nothing of it in the way of a steal of one. For a thread that is not isolated.
+[[gnu::noinline]] stolen_task steal_several(thread_state& t, slot_id victim, const search_round& how) noexcept {
+  arena_slot& slot = t.in->slot(victim);
+  const unsigned one_of = t.in->tasks_a_steal();
+  if (slot.tasks.about_size() < std::size_t{2} * one_of) {
+    return {};
+  }
+  const auto accepts = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && how.may_take(t); };
+  const auto uncovered = [&] {
+    if (!t.running->critical_allowed) {
+      t.in->uncovered_work(slot);  // [D10] as in steal_from()
+    }
+  };
   std::array<sync::deque_item, steal_backoff::tasks_max> taken;
-  const auto plain = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && accepts(tag); };
-  const std::size_t count = victim.tasks.steal_some(std::span(taken).first(t.backoff.tasks_at_once()),
-                                                    t.in->tasks_a_steal(), plain, uncovered);
-  return {oldest_of(t, std::span(taken).first(count)), count};
+  const std::size_t count =
+      slot.tasks.steal_some(std::span(taken).first(t.backoff.tasks_at_once()), one_of, accepts, uncovered);
+  task* const oldest = oldest_of(t, std::span(taken).first(count));
+  if (oldest == nullptr) {
+    return {};
+  }
+  t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, count);
+  return {oldest, victim};
 }
 
 stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
@@ -189,6 +191,11 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
     return {};
   }
   const isolation_tag isolation = how.scope.isolation;
+  if (__builtin_expect(isolation == no_isolation && t.backoff.tasks_at_once() > 1, false)) {
+    if (const stolen_task found = steal_several(t, victim, how)) {
+      return found;
+    }
+  }
   const auto accepts = [&](std::uint64_t tag) {
     if (!tag_fits(tag, isolation) || !how.may_take(t)) {
       return false;
@@ -205,20 +212,13 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
       t.in->uncovered_work(slot);  // [D10] not counted as searching: nobody relied on this thread to look again
     }
   };
-  const bool takes_several = isolation == no_isolation && t.backoff.tasks_at_once() > 1;
   while (!slot.tasks.looks_empty()) {
-    stolen_tasks taken;
-    if (__builtin_expect(takes_several, false)) {
-      taken = take_several(t, slot, accepts, uncovered);
-    }
-    if (taken.count == 0) {
-      taken = take_one(t, slot, accepts, uncovered);
-    }
-    if (taken.count == 0) {
+    const sync::deque_item taken = slot.tasks.steal(accepts, uncovered);
+    if (taken.item == 0) {
       return {};
     }
-    if (task* found = verified(t, taken.oldest, isolation)) {
-      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, taken.count);
+    if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
       return {found, victim};
     }
   }
