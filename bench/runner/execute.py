@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .interruption import with_process
+
 LIST_S_MAX = 60
 
 
@@ -66,19 +68,22 @@ def with_allocator(library: Library, stock: Path, scratch: Path) -> Library:
 
 def finish(command: list, env: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:
     """Status, output and errors; no status if the time limit ended it. What the command has started ends with it, or with us."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, errors="replace", env=env, start_new_session=True)
-    try:
-        output, errors = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
+    def within_the_limit(process: subprocess.Popen) -> tuple[int | None, str, str]:
+        try:
+            output, errors = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            kill_all(process)
+            return None, *process.communicate()
+        return process.returncode, output, errors
+
+    return with_process(command, within_the_limit, kill_all, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                        text=True, errors="replace", env=env, start_new_session=True)
+
+
+def kill_all(process: subprocess.Popen) -> None:
+    """The process, and what it has started."""
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.killpg(process.pid, signal.SIGKILL)
-        return None, *process.communicate()
-    except BaseException:
-        with contextlib.suppress(ProcessLookupError):  # it has just ended
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
-    return process.returncode, output, errors
 
 
 def run(binary: Path, arguments: list[str], library: Library, extra: dict[str, str],

@@ -92,6 +92,20 @@ class ExecuteTest(unittest.TestCase):
                 for pid in pids:
                     self.wait_for_the_end(pid)
 
+    def test_a_stop_while_a_program_starts_ends_it(self):
+        """The program runs, and its start has not returned to us."""
+        started = []
+
+        class StoppedMeanwhile(subprocess.Popen):
+            def __init__(self, *command, **options):
+                super().__init__(*command, **options)
+                started.append(self)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with mock.patch.object(subprocess, "Popen", StoppedMeanwhile), self.assertRaises(KeyboardInterrupt):
+            self.run_it("sleep 1000")
+        self.assertEqual(started[0].returncode, -signal.SIGKILL)
+
     def test_output_that_is_no_record_is_passed_over(self):
         case = '{"case": "a", "iterations": 1, "wall_ns": [1], "cpu_ns": [1]}'
         outcome = self.run_it(f"printf '\\377\\n12\\n\"x\"\\n[]\\nnull\\n{{\"case\": \"b\"}}\\n{{\"library\": \"x\"}}\\n'; echo '{case}'; "
