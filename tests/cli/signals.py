@@ -57,8 +57,8 @@ def passed_on(folder):
 
 def from_the_terminal(folder):
     """It reaches the program by itself: passed on as well, it would come twice."""
-    program = script(folder / "counts", "#!/bin/sh\nn=0\ntrap 'n=$((n+1))' INT\necho ready\n"
-                                        "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done\nexit $n\n")
+    program = script(folder / "counts", "#!/bin/sh\nn=0\ntrap 'n=$((n+1)); echo got $n' INT\ntrap 'exit $n' USR1\necho ready\n"
+                                        "while :; do sleep 0.05; done\n")
     for command in ("run", "where"):
         pid, terminal = pty.fork()
         if pid == 0:
@@ -67,6 +67,9 @@ def from_the_terminal(folder):
         while b"ready" not in seen:
             seen += os.read(terminal, 1024)
         os.write(terminal, b"\x03")
+        while b"got 1" not in seen:
+            seen += os.read(terminal, 1024)
+        os.kill(pid, signal.SIGUSR1)   # behind a ^C that was passed on, which comes first
         try:
             while os.read(terminal, 1024):
                 pass
