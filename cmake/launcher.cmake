@@ -1,5 +1,5 @@
-# `homing lab` and `homing experiment` of the build tree: the source tree's launcher, with this build's binaries unless the user
-# names others. The shell gets each path in quotes, since a path may have spaces.
+# `homing lab` and `homing experiment` of the build tree: the source tree's launcher, with this build's binaries unless
+# the user names others. The shell gets each path in quotes, since a path may have spaces.
 function(homing_launcher name launcher)
   string(TOUPPER ${name} NAME)
   set(made "${CMAKE_BINARY_DIR}/bin/homing-${name}")

@@ -87,6 +87,15 @@ class Refusals(Folder):
             self.refused(f'{PLAIN}{name} = ["a", "b"]\n[levels.{name}.a]\nsize = "S"\n[levels.{name}.b]\nsize = "W"\n',
                          f"factors: '{name}'", "column")
 
+    def test_a_contender_s_arena_with_more_threads_than_the_program(self):
+        wide = PLAIN.replace("threads = 4", 'threads = 4\ncontention = "arena:compute:5@0,1"')
+        self.refused(wide, "fixed.contention", "'arena:compute:5@0,1'", "threads = 4")
+        for good in ("arena:compute:4@0", "arena:stream:all", "process:compute:5", "openmp:bursts:5", "none"):
+            self.load(wide.replace("arena:compute:5@0,1", good))
+        varied = PLAIN.replace("threads = 4\n", "").replace("[factors]", '[factors]\nthreads = [8, 4]\ncontention = ["none", "arena:compute:6"]')
+        self.refused(varied, "factors.contention", "'arena:compute:6'", "threads = 4")
+        self.load(varied + '[[leave_out]]\nthreads = 4\ncontention = "arena:compute:6"\n')
+
     def test_a_level_that_says_another(self):
         self.refused(PLAIN + '[levels.program.cg]\nprogram = "mg"\n', "levels.program.cg", "'program'", "by itself")
 

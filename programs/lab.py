@@ -3,6 +3,7 @@
 none is measured. Variants that use nothing of Homing's run on stock oneTBB, the others on ours, all in the same boot."""
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -49,7 +50,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--size", help="another size than that of the table in this file")
     parser.add_argument("--cache-scale", type=cache_scale, help="caches are so many times smaller (default: by program)")
     parser.add_argument("--boots", type=values.number(values.ROUNDS_MAX), default=1, help="boots of each program (default: %(default)s)")
-    parser.add_argument("--page", type=Path, help="write a page of all that the folder of results has, boot nothing")
+    parser.add_argument("--page", type=Path, 
+                        help="write a page of what the folder of results has of this machine, threads, size and cache scale; boot nothing")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one boot (default: %(default)s)")
     parser.add_argument("--no-check", action="store_true", help="leave out the check of each result in the guest")
     parser.add_argument("--results", type=Path, default=BUILD / "programs-lab", help="folder for what was counted (default: %(default)s)")
@@ -158,9 +160,38 @@ def table(rows: list[dict]) -> list[str]:
     return lines
 
 
-def kept(folder: Path, name: str) -> list[list[dict]]:
-    """The rows of each boot of a program."""
-    return [json.loads(file.read_text()) for file in sorted(folder.glob(f"{name}.*.json"))]
+def setting_of(options: argparse.Namespace, name: str) -> dict:
+    """What boots must share before their figures are put together."""
+    size, scale = PROGRAMS[name]
+    return {"machine": options.machine, "threads": options.threads, "size": options.size or size,
+            "cache_scale": float(options.cache_scale or scale)}
+
+
+def files_of(folder: Path, name: str) -> dict[int, Path]:
+    """By the number of the boot, in order."""
+    numbered = {file.name.split(".")[-2]: file for file in folder.glob(f"{name}.*.json")}
+    return dict(sorted((int(number), file) for number, file in numbered.items() if number.isdecimal()))
+
+
+def keep(folder: Path, name: str, setting: dict, rows: list[dict]) -> None:
+    """In a file of its own: other boots' files stay, whichever of them are gone, and whoever else writes here."""
+    for number in itertools.count(1 + max(files_of(folder, name), default=0)):
+        try:
+            with (folder / f"{name}.{number}.json").open("x") as file:
+                file.write(json.dumps(setting | {"rows": rows}, indent=1) + "\n")
+            return
+        except FileExistsError:
+            continue
+
+
+def kept(folder: Path, name: str, setting: dict) -> list[list[dict]]:
+    """The rows of each boot of a program in that setting. Files that don't say theirs, as older ones, are of none."""
+    boots = [json.loads(file.read_text()) for file in files_of(folder, name).values()]
+    same = [boot["rows"] for boot in boots if isinstance(boot, dict) and setting.items() <= boot.items()]
+    if len(same) < len(boots):
+        print(f"lab.py: {len(boots) - len(same)} of {len(boots)} boots of {name} in {folder} are left out: they are not of "
+              + ", ".join(f"{what.replace('_', ' ')} {value}" for what, value in setting.items()), file=sys.stderr)
+    return same
 
 
 def middle(boots: list[list[dict]]) -> list[dict]:
@@ -191,10 +222,9 @@ def notes() -> dict[str, list[str]]:
     return found
 
 
-def page_of(name: str, boots: list[list[dict]], said: list[str]) -> list[str]:
+def page_of(name: str, setting: dict, boots: list[list[dict]], said: list[str]) -> list[str]:
     rows = middle(boots)
-    size = next((row["size"] for row in rows if "size" in row), "?")
-    lines = ["", f"## {name}", "", f"Size {size}, caches divided by {PROGRAMS[name][1]}, {len(boots)} boot{'s' if len(boots) > 1 else ''}.", "",
+    lines = ["", f"## {name}", "", f"Size {setting['size']}, caches divided by {setting['cache_scale']:g}, {len(boots)} boot{'s' if len(boots) > 1 else ''}.", "",
              "| variant | local cache | remote cache | local DRAM | remote DRAM | least to most | virtual ms | at home |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for r in rows:
         if "failed" in r:
@@ -219,7 +249,8 @@ def page(options: argparse.Namespace) -> str:
     except ModuleNotFoundError as missing:
         raise SystemExit(f"lab.py: --page: {missing}; run scripts/setup experiment, and call .venv/bin/python programs/lab.py") from missing
 
-    known = {name: kept(options.results, name) for name in PROGRAMS}
+    settings = {name: setting_of(options, name) for name in PROGRAMS}
+    known = {name: kept(options.results, name, setting) for name, setting in settings.items()}
     lines = ["# The papers' programs in a virtual machine", "",
              "**Modelled, not measured**: who served each cache line that a core's own caches did not have, in the timed region, "
              f"on the [lab](../guide/lab.md)'s model of `{options.machine}` with {options.threads} threads, and the model's clock. Caches are divided, "
@@ -235,7 +266,7 @@ def page(options: argparse.Namespace) -> str:
               'alt="Lines from other nodes, and the model\'s time, by program and variant"></picture>']
     lines += ["", "## In short", "", *said["in short"]] if "in short" in said else []
     for name, boots in known.items():
-        lines += page_of(name, boots, said.get(name, [])) if boots else []
+        lines += page_of(name, settings[name], boots, said.get(name, [])) if boots else []
     missing = [f"`{name}`" for name, boots in known.items() if not boots]
     if missing:
         lines += ["", "## Not run", "", f"No boot so far: {', '.join(missing)}."]
@@ -259,8 +290,7 @@ def main() -> int:
         problems += problems_of(rows[-1])
         if options.check and name in THIRD and not has_both(rows[-1]):
             problems.append(f"{name}: nothing to compare; expected homing-placed and a variant without Homing that ended well")
-        boot = 1 + len(kept(options.results, name))
-        (options.results / f"{name}.{boot}.json").write_text(json.dumps(rows[-1], indent=1) + "\n")
+        keep(options.results, name, setting_of(options, name), rows[-1])
         if not options.json:
             print("\n".join(table(rows[-1])), flush=True)
     if options.json:

@@ -22,11 +22,25 @@ constexpr std::size_t report_bytes_max = std::size_t{1} << 30;
 
 enum class kind { any, regular };
 
-// The file itself, behind all links.
+// The file itself, behind all links. Not for names of descriptors.
 std::string resolved(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   return error ? fs::absolute(path, error).string() : real.string();
+}
+
+// Whether a path, or a link that it leads to, is the name of an open descriptor: /dev/stdout, /dev/fd/N. What is
+// behind it has an output's place of its own, so it is never emptied, and is written by that name only.
+bool names_descriptor(fs::path path) {
+  constexpr int links_max = 40;  // the kernel's own bound
+  std::error_code error;
+  for (int links = 0; links < links_max && fs::is_symlink(path, error); ++links) {
+    const fs::path folder = fs::canonical(fs::absolute(path, error).parent_path(), error);
+    if (error) return false;
+    if (folder.string().starts_with("/proc/")) return true;
+    path = folder / fs::read_symlink(path, error);
+  }
+  return false;
 }
 
 const char* open_and_close(const std::string& path, platform::output_mode mode) {
@@ -41,7 +55,7 @@ std::optional<std::string> problem_of(const std::string& option, const std::stri
   if (path.empty()) return std::nullopt;
   std::error_code error;
   const bool is_new = !fs::exists(path, error);
-  const bool is_regular = fs::is_regular_file(path, error);
+  const bool is_regular = fs::is_regular_file(path, error) && (wanted == kind::any || !names_descriptor(path));
   if (fs::is_directory(path, error) || (wanted == kind::regular && !is_new && !is_regular)) {
     return option + path + ": is not a file";
   }
@@ -53,6 +67,7 @@ std::optional<std::string> problem_of(const std::string& option, const std::stri
   return std::nullopt;
 }
 
+// As src/observe/trace_file.cpp begins a trace, in hand_on_json(); tests/cli/run.py fails where the two differ.
 bool looks_like_trace(const fs::path& path) {
   constexpr std::string_view begin = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":";
   std::string text(begin.size(), ' ');
@@ -92,14 +107,16 @@ void prepare_trace(const std::string& path) {
   ::setenv("HOMING_TRACE", file.c_str(), 1);
 }
 
-// A report's file holds a line a process: those of an earlier run would be counted too.
+// A report's file holds a line a process: those of an earlier run would be counted too. The library follows links by
+// itself, and a descriptor's name must reach it as one.
 void prepare_report(const std::string& path) {
   std::error_code error;
   const bool is_new = !fs::exists(path, error);
-  if (is_new || fs::is_regular_file(path, error)) open_and_close(path, platform::output_mode::replace);
-  const std::string file = resolved(path);
-  if (is_new) fs::remove(file, error);
-  ::setenv("HOMING_REPORT", file.c_str(), 1);
+  if (is_new || (fs::is_regular_file(path, error) && !names_descriptor(path))) {
+    open_and_close(path, platform::output_mode::replace);
+  }
+  if (is_new) fs::remove(resolved(path), error);
+  ::setenv("HOMING_REPORT", fs::absolute(path, error).c_str(), 1);
 }
 
 std::string folder_for_reports() {
@@ -134,7 +151,8 @@ temporary_report::temporary_report() : file_(folder_for_reports(), "report") {
 
 std::string temporary_report::content() const {
   std::error_code error;
-  if (fs::file_size(file_.path(), error) > report_bytes_max) {
+  const auto bytes = fs::file_size(file_.path(), error);
+  if (!error && bytes > report_bytes_max) {  // one that is gone is no report
     throw std::runtime_error("the report of all processes is longer than 1 GiB: write it with --report=FILE");
   }
   return platform::read_file(file_.path(), report_bytes_max).value_or("");

@@ -86,6 +86,8 @@ def parse(tree: dict[str, Any], path: Path) -> Design:
     cells = _cells(path, tree, factors)
     for cell in {cell.settings["machine"]: cell for cell in reversed(cells)}.values():  # the first of each machine
         machines.check(f"{path}: {cell.said_at['machine']}", cell.settings["machine"], path)
+    for cell in cells:
+        _refuse_wide_arena(path, cell)
     replicates = _number(path, tree, "replicates", 1, REPLICATES_MAX)
     seed = _number(path, tree, "seed", 0, 2**32 - 1)
     limits = _limits(path, tree)
@@ -229,6 +231,16 @@ def _settings_of(path: Path, fixed: dict[str, Any], levels: dict[str, Any],
             text = ", ".join(f"{factor} {level}" for factor, level in levels.items())
             raise DesignError(f"{path}: fixed", f"no '{name}' for ({text})", settings.ALL[name].expected)
     return found, said_at
+
+
+def _refuse_wide_arena(path: Path, cell: Cell) -> None:
+    """A program refuses it, too, run by run: its contender's arena shares the threads that the program has."""
+    contention, threads = cell.settings["contention"], cell.settings["threads"]
+    where, _, rest = contention.partition(":")
+    wanted = rest.partition(":")[2].partition("@")[0]
+    if where == "arena" and wanted != "all" and int(wanted) > threads:
+        raise DesignError(f"{path}: {cell.said_at['contention']}", f"{contention!r} beside threads = {threads}",
+                          "an arena of at most as many threads as the program's")
 
 
 def _left_out(path: Path, rules: Any, factors: dict[str, list[Any]]) -> list[dict[str, list[Any]]]:

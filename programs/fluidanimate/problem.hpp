@@ -54,11 +54,11 @@ class problem {
   explicit problem(const request& r);
   [[nodiscard]] std::size_t cell_count() const { return flow_.rows() * flow_.cells[1]; }
   [[nodiscard]] const homing::regular_distribution<1>& rows() const { return rows_; }
-  /// A cell's home is that of its row.
   /// The p-th of so many parts of the rows, each with its share of the fluid.
   [[nodiscard]] programs::interval share_of_rows(std::size_t parts, std::size_t p) const {
     return slab(flow_, parts, p);
   }
+  /// A cell's home is that of its row.
   [[nodiscard]] homing::regular_distribution<1> homes_of_cells() const { return slabs(flow_, flow_.cells[1]); }
   /// The cells now and those of the next frame.
   void see(cell* cells, cell* next) { cells_ = cells, next_ = next; }

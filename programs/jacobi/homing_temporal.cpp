@@ -18,12 +18,10 @@ class solver : public solver_at_home {
     homing::parallel_for(
         range(0, p_.blocks().size()), [this](const range& r) { p_.touch(r.begin(), r.end()); }, p_.blocks());
   }
-  /// Lattices one after the other.
+  /// All lattices as one: that the first plane of one waits for the last of the one before does no harm.
   void run() {
-    for (std::size_t l = 0; l < p_.lattices(); ++l) {
-      const auto step = [this, l](int s, std::size_t plane) { p_.sweep_plane(s, l, plane); };
-      programs::trapezoids(p_.planes(), step).run(p_.sweeps(), *this);
-    }
+    const auto step = [this](int s, std::size_t plane) { p_.sweep_plane(s, plane); };
+    programs::trapezoids(p_.planes(), step).run(p_.sweeps(), *this);
   }
 
   template <class F>

@@ -84,9 +84,10 @@ void problem::sweep_past_caches(int s, std::size_t first, std::size_t last) cons
   }
 }
 
-void problem::sweep_plane(int s, std::size_t l, std::size_t plane) const {
-  const std::size_t base = l * lattice_.values();
-  const site_box all{{0, 0, plane}, {input_.sites.k, input_.sites.j, plane + 1}};
+void problem::sweep_plane(int s, std::size_t plane) const {
+  const std::size_t base = plane / input_.sites.i * lattice_.values();
+  const std::size_t i = plane % input_.sites.i;
+  const site_box all{{0, 0, i}, {input_.sites.k, input_.sites.j, i + 1}};
   jacobi::sweep_block(lattice_, from(s) + base, to(s) + base, all);
 }
 

@@ -45,10 +45,10 @@ class problem {
   /// With stores that don't read the lines which they fill.
   void sweep_past_caches(int s, std::size_t first, std::size_t last) const;
 
-  // For several sweeps in one pass: sweep s of one plane of sites of lattice l.
-  [[nodiscard]] std::size_t lattices() const { return input_.lattices; }
-  [[nodiscard]] std::size_t planes() const { return input_.sites.i; }
-  void sweep_plane(int s, std::size_t l, std::size_t plane) const;
+  // For several sweeps in one pass: planes of sites of all lattices, one lattice behind the other, as their values are;
+  // so an equal part of the planes is at home where that part of the values is. And sweep s of one plane.
+  [[nodiscard]] std::size_t planes() const { return input_.lattices * input_.sites.i; }
+  void sweep_plane(int s, std::size_t plane) const;
 
   [[nodiscard]] std::string wrong() const;
   [[nodiscard]] std::vector<homing::memory_range> data() const;

@@ -21,6 +21,7 @@
 #include "../cilksort/problem.hpp"
 #include "../common/driver.hpp"
 #include "../common/node_arenas.hpp"
+#include "../common/trapezoids.hpp"
 #include "../fluidanimate/problem.hpp"
 #include "../heat/problem.hpp"
 #include "../jacobi/problem.hpp"
@@ -163,6 +164,34 @@ void slabs_have_the_fluid() {
   check(next == p.rows().size(), "fluidanimate: all rows are dealt");
 }
 
+/// Several sweeps in one pass, several lattices: which values a plane has is seen by what its sweep changes.
+struct jacobi_planes : jacobi_program::solver_in_pages {
+  using solver_in_pages::solver_in_pages;
+  void go_home() {
+    p_.touch(0, p_.blocks().size());
+    const homing::memory_range to = data()[1];
+    const std::span<double> values(reinterpret_cast<double*>(to.address()), to.bytes() / sizeof(double));
+    const std::vector<double> before(values.begin(), values.end());
+    const homing::regular_distribution<1> homes = p_.homes_of_values();
+    for (std::uint32_t part = 0; part < programs::part_count(); ++part) {
+      const programs::interval blocks = programs::blocks_of(p_.planes(), part);
+      const auto edge = [&](std::size_t block) {
+        return programs::share_of(p_.planes(), programs::block_count(p_.planes()), block).first;
+      };
+      std::size_t at_home = 0;
+      for (std::size_t plane = edge(blocks.first); plane < edge(blocks.last); ++plane) {
+        p_.sweep_plane(0, plane);
+        const auto changed = std::ranges::mismatch(values, before).in1;
+        if (changed == values.end()) break;
+        at_home += homing::to_index(homes.home_of(static_cast<std::size_t>(changed - values.begin()))) == part ? 1 : 0;
+        std::ranges::copy(before, values.begin());
+      }
+      check(at_home == edge(blocks.last) - edge(blocks.first),
+            "jacobi, several: planes of part " + std::to_string(part) + " are in its domain");
+    }
+  }
+};
+
 }  // namespace
 
 int main() {
@@ -186,5 +215,8 @@ int main() {
   wrong_warm_up();
   arenas_of_one_thread();
   slabs_have_the_fluid();
+  programs::request several;
+  several.size = 1;
+  jacobi_planes(several).go_home();
   return failures == 0 ? 0 : 1;
 }

@@ -1,13 +1,17 @@
-"""The command line of programs/lab.py: what means nothing is refused before a machine boots, and --check needs something to compare.
+"""programs/lab.py: what means nothing is refused before a machine boots, --check needs something to compare, and boots that are
+kept are put together only with their like.
 
 Run by `python3 programs/tests/test_lab.py`. Programs are made up: a script that lists its variants.
 """
 
+import contextlib
+import io
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 PROGRAMS = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PROGRAMS))
@@ -38,6 +42,30 @@ class LabTest(unittest.TestCase):
         self.assertTrue(lab.has_both(rows("serial", "tbb", "homing-placed")))
         for lacking in (("serial", "homing-placed"), ("tbb", "homing"), ()):
             self.assertFalse(lab.has_both(rows(*lacking)))
+
+    def test_boots_of_one_setting(self):
+        ours = SimpleNamespace(machine="westmere", threads=16, size=None, cache_scale=None)
+        others = [SimpleNamespace(**{**vars(ours), **changed}) for changed in
+                  ({"machine": "bulldozer"}, {"threads": 8}, {"size": "S"}, {"cache_scale": 2.0})]
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stderr(io.StringIO()) as told:
+            folder = Path(name)
+            (folder / "cg.1.json").write_text('[{"variant": "of an older lab.py"}]')
+            for number, options in enumerate([ours, *others, ours]):
+                lab.keep(folder, "cg", lab.setting_of(options, "cg"), [{"variant": str(number)}])
+            found = lab.kept(folder, "cg", lab.setting_of(ours, "cg"))
+            self.assertEqual(found, [[{"variant": "0"}], [{"variant": "5"}]])
+            self.assertIn("5 of 7 boots of cg", told.getvalue())
+            self.assertIn("machine westmere, threads 16, size S3, cache scale 64", told.getvalue())
+
+    def test_a_boot_is_kept_beside_all_others(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for number in (1, 2, 10):
+                (folder / f"cg.{number}.json").write_text("kept")
+            (folder / "cg.1.json").unlink()
+            lab.keep(folder, "cg", {}, [])
+            self.assertEqual([(folder / f"cg.{number}.json").read_text() for number in (2, 10)], ["kept", "kept"])
+            self.assertEqual(list(lab.files_of(folder, "cg")), [2, 10, 11])
 
 
 if __name__ == "__main__":

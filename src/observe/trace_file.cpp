@@ -118,6 +118,7 @@ void add_task(event_text& text, const traced_task& t, std::size_t tid, std::int6
 void hand_on_json(const held_tasks& held, const std::vector<traced_domain>& domains, std::int64_t now_ns,
                   block_taker take) {
   event_text text(std::move(take));
+  // cli/run/files.cpp knows traces of an earlier run by these words, in looks_like_trace().
   text.add("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":%llu},\"traceEvents\":[",
            static_cast<unsigned long long>(held.dropped));
   add_domains(text, domains);

@@ -3,8 +3,20 @@ and threads out of bounds with 2, in a line that names them. Method: runs each p
 
 import argparse
 import os
+import re
 import subprocess
 from pathlib import Path
+
+
+def sources_of(source: Path) -> set[Path]:
+    """A file of bench/ and those of bench/ that it includes, by quoted names."""
+    found, ahead = set(), [source]
+    while ahead:
+        path = ahead.pop()
+        if path.exists() and path not in found:
+            found.add(path)
+            ahead += [(path.parent / name).resolve() for name in re.findall(r'^#include "(.+)"', path.read_text(), re.M)]
+    return found
 
 
 def main() -> int:
@@ -17,6 +29,11 @@ def main() -> int:
     binaries = [path for path in binaries if path.exists()]
     if not binaries:
         print(f"skipped: no programs in {options.programs}; make bench builds them")
+        return 77
+    old = [path.name for path in binaries
+           if any(source.stat().st_mtime > path.stat().st_mtime for source in sources_of(sources / path.name / "tbb.cpp"))]
+    if old:
+        print(f"skipped: older than their sources: {', '.join(old)}; make bench builds them")
         return 77
     environment = os.environ | {"LD_LIBRARY_PATH": options.library}
     wrong = []
@@ -31,7 +48,7 @@ def main() -> int:
         status, said = run("--cases", f"{binary.name}/nobody=1")
         if status != 2 or f"{binary.name}/nobody: expected cases that --list names" not in said:
             wrong.append(f"{binary.name} without such a case: status {status}, {said!r}")
-        status, said = run("--threads", "1025")
+        status, said = run("--threads", "1025", "--list")
         if status != 2 or "expected a number in 1..1024" not in said:
             wrong.append(f"{binary.name} --threads 1025: status {status}, {said!r}")
         print(f"{binary.name}: asked")

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import subprocess
+import sys
 import xml.dom.minidom
 from xml.parsers.expat import ExpatError
 
@@ -72,6 +73,26 @@ def links(folder):
         check(written == {"trace.json": "traced\n", "report.json": REPORT + "\n"}, f"both are where it leads: to {state}", written)
 
 
+def descriptors(folder):
+    """/dev/stdout is the program's output: a report goes behind what was printed, and nothing of either is lost."""
+    program = script(folder / "program", f"#!/bin/sh\necho first\n'{sys.executable}' -c \"import ctypes; "
+                                         "ctypes.CDLL('libtbb.so.12').TBB_runtime_version()\"\necho last\n")
+    output = folder / "output"
+    (folder / "link").symlink_to("/dev/stdout")
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", folder / "link"):
+        with output.open("w") as out:
+            seen = quietly(["run", f"--report={name}", "--", program], lambda: None, stdout=out, stderr=subprocess.PIPE)
+        lines = [line[:9] for line in output.read_text().splitlines()]
+        check(seen.returncode == 0 and lines == ["first", '{"homing"', "last"], f"a report to {name}", (seen, lines))
+        output.write_text("of an earlier run\n")
+        with output.open("a") as out:
+            seen = quietly(["run", "--trace", name, "--", "echo", "started"], lambda: None, stdout=out, stderr=subprocess.PIPE)
+        check(seen.returncode == 125 and f"{name}: is not a file" in seen.stderr and output.exists()
+              and output.read_text() == "of an earlier run\n", f"a trace to {name} is refused", seen)
+    printed = homing("run", "--report=/dev/stdout", "--", program)
+    check(printed.code == 0 and '{"homing"' in printed.out, "a report into a pipe", printed)
+
+
 def further_traces(folder):
     """What further processes of an earlier run wrote goes with its trace; what is only named so stays."""
     trace = '{"displayTimeUnit":"ns","otherData":{"dropped_tasks":0},"traceEvents":[]}\n'
@@ -92,7 +113,6 @@ def late_processes(folder):
     fifo = folder / "over"
     os.mkfifo(fifo)
     late = script(folder / "late", f"#!/bin/sh\nread line < {fifo}\nexec 2> {folder}/said\n{WRITES}\necho > {fifo}.done\n")
-    (folder / "over.done").unlink(missing_ok=True)
     os.mkfifo(folder / "over.done")
     seen = homing("run", "--report", "--", "sh", "-c", f"{late} < /dev/null > /dev/null 2>&1 &", env={"TMPDIR": str(folder / "tmp")})
     check(seen.code == 0 and not list((folder / "tmp").iterdir()), "the program has ended, and so the report", seen)
@@ -122,6 +142,11 @@ def lost_report(folder):
             with open("/dev/full", "w") as full:
                 seen = quietly([*words, "--", program], lambda: None, stdout=subprocess.PIPE, stderr=full)
             check(seen.returncode == (code or 125), f"a full disk, and the program ends with {code}: {words}", seen)
+
+
+def removed_report(_):
+    seen = homing("run", "--report", "--", "sh", "-c", 'rm "$HOMING_REPORT"; exit 9')
+    check(seen.code == 9 and "no report" in seen.err, "a program that removes the report keeps its code", seen)
 
 
 def relative_folder(folder):
@@ -161,4 +186,5 @@ def refused_threads(folder):
     check(seen.returncode == 1 and "can't start thread 1 of 1, for CPU " in seen.stderr, "so are threads that measure", seen)
 
 
-main([earlier_runs, links, further_traces, late_processes, closed_outputs, lost_report, relative_folder, codes_of_shells, refused_threads])
+main([earlier_runs, links, descriptors, further_traces, late_processes, closed_outputs, lost_report, removed_report, relative_folder,
+      codes_of_shells, refused_threads])

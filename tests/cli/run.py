@@ -232,6 +232,10 @@ def trace(folder):
     seen = homing("run", "--trace", folder / "both.json", "--", two)
     found = sorted(p.name for p in folder.glob("both.json*"))
     check(seen.code == 0 and len(found) == 2 and found[0] == "both.json", "a file each for several processes", found)
+    # The command knows the further trace, written by src/observe/trace_file.cpp, by its first words: cli/run/files.cpp.
+    seen = homing("run", "--trace", folder / "both.json", "--", two)
+    again = sorted(p.name for p in folder.glob("both.json*"))
+    check(seen.code == 0 and len(again) == 2 and again[0] == "both.json", "those of the run before are gone", (found, again))
     seen = homing("run", "--", program)
     check(seen.err == "", "nothing without it", seen)
 

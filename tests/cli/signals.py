@@ -8,6 +8,7 @@ import pty
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -55,24 +56,37 @@ def passed_on(folder):
             check(ours.returncode == 5 and out == "got\n", f"{command}: SIG{name} is passed on", (ours.returncode, out))
 
 
-def from_the_terminal(folder):
-    """It reaches the program by itself: passed on as well, it would come twice."""
-    program = script(folder / "counts", "#!/bin/sh\nn=0\ntrap 'n=$((n+1))' INT\necho ready\n"
-                                        "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done\nexit $n\n")
-    for command in ("run", "where"):
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execv(COMMAND, [str(COMMAND), command, "--", str(program)])
-        seen = b""
-        while b"ready" not in seen:
-            seen += os.read(terminal, 1024)
-        os.write(terminal, b"\x03")
-        try:
-            while os.read(terminal, 1024):
-                pass
-        except OSError:   # the other side is closed
+def after_ctrl_c(command, program, until):
+    """The exit code of a program in a terminal, which gets SIGUSR1 when ^C has come that far."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(COMMAND, [str(COMMAND), command, "--", str(program)])
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(terminal, 1024)
+    os.write(terminal, b"\x03")
+    while until not in seen:
+        seen += os.read(terminal, 1024)
+    os.kill(pid, signal.SIGUSR1)   # behind a ^C that is passed on, unless both come at once
+    try:
+        while os.read(terminal, 1024):
             pass
-        check(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1, f"{command}: ^C comes once")
+    except OSError:   # the other side is closed
+        pass
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def from_the_terminal(folder):
+    """It reaches the program by itself: passed on as well, it would come twice. Two that wait at once count as one, so a program
+    that the terminal does not mean shows what is passed on. The terminal shows ^C when it has sent the signal."""
+    counts = script(folder / "counts", "#!/bin/sh\nn=0\ntrap 'n=$((n+1)); echo got $n' INT\ntrap 'exit $n' USR1\necho ready\n"
+                                       "while :; do sleep 0.05; done\n")
+    apart = script(folder / "apart", f"#!{sys.executable}\nimport os, signal\nwanted = [signal.SIGINT, signal.SIGUSR1]\n"
+                                     "signal.pthread_sigmask(signal.SIG_BLOCK, wanted)\nos.setpgid(0, 0)\nprint('ready', flush=True)\n"
+                                     "got = 0\nwhile signal.sigwait(wanted) == signal.SIGINT:\n    got += 1\nraise SystemExit(got)\n")
+    for command in ("run", "where"):
+        check(after_ctrl_c(command, counts, b"got 1") == 1, f"{command}: ^C comes once")
+        check(after_ctrl_c(command, apart, b"^C") == 0, f"{command}: and is not passed on")
 
 
 def never_left_behind(folder):
