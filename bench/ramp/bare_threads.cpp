@@ -17,9 +17,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{4} << 20;
 
-std::int64_t now_ns() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+std::int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 enum class shape { chain, tree };
 

@@ -16,10 +16,7 @@
 #include "sync/futex.hpp"
 
 namespace homing::scheduler {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 struct resource_manager::worker_block {
   static constexpr std::size_t count = 16;

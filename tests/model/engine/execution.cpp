@@ -123,9 +123,8 @@ void execution::know_all() noexcept {
 }
 
 bool execution::is_over() const noexcept {
-  return std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const thread& t) {
-    return t.is == state::finished || (settled_ && t.is == state::on_futex);
-  });
+  return std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_),
+                     [&](const thread& t) { return t.is == state::finished || (settled_ && t.is == state::on_futex); });
 }
 
 void execution::tick() {
@@ -156,8 +155,9 @@ bool execution::can_run(const thread& t) const noexcept {
       return std::all_of(threads_.begin() + 1, threads_.begin() + static_cast<std::ptrdiff_t>(count_),
                          [](const thread& other) { return other.is == state::finished; });
     case state::settling:
-      return std::all_of(threads_.begin() + 1, threads_.begin() + static_cast<std::ptrdiff_t>(count_),
-                         [](const thread& other) { return other.is == state::finished || other.is == state::on_futex; });
+      return std::all_of(
+          threads_.begin() + 1, threads_.begin() + static_cast<std::ptrdiff_t>(count_),
+          [](const thread& other) { return other.is == state::finished || other.is == state::on_futex; });
     default:
       return false;
   }

@@ -64,7 +64,8 @@ struct options {
 
 limits bounds_of(const settings& how, const options& o) {
   limits bounds;
-  bounds.preemptions = std::min(o.is_sample ? std::min(how.preemptions, how.sample_preemptions) : how.preemptions, o.preemptions_max);
+  bounds.preemptions =
+      std::min(o.is_sample ? std::min(how.preemptions, how.sample_preemptions) : how.preemptions, o.preemptions_max);
   bounds.stale = std::min(o.is_sample ? std::min(how.stale, how.sample_stale) : how.stale, o.stale_max);
   bounds.spurious = how.spurious;
   bounds.steps = how.steps;
@@ -147,8 +148,8 @@ bool read_options(int argc, char** argv, homing::model::options& o) {
     } else if (std::strcmp(argv[i], "--mutant") == 0 && has_value) {
       homing::model::mutant = static_cast<unsigned>(std::strtoul(argv[++i], nullptr, 10));
     } else {
-      std::fprintf(stderr, "%s: %s: expected --sample, --stop, --list, --only TEXT, --preemptions N, --stale N\n", argv[0],
-                   argv[i]);
+      std::fprintf(stderr, "%s: %s: expected --sample, --stop, --list, --only TEXT, --preemptions N, --stale N\n",
+                   argv[0], argv[i]);
       return false;
     }
   }

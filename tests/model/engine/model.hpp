@@ -26,8 +26,8 @@ using outcome = std::vector<std::int64_t>;
 struct settings {
   unsigned preemptions = ~0U;         ///< unbounded
   unsigned sample_preemptions = ~0U;  ///< of the sample in `make test`
-  unsigned stale = ~0U;         ///< loads that see another store than the newest; unbounded
-  unsigned sample_stale = ~0U;  ///< of the sample
+  unsigned stale = ~0U;               ///< loads that see another store than the newest; unbounded
+  unsigned sample_stale = ~0U;        ///< of the sample
   unsigned spurious = 1;
   unsigned steps = 2'000;
   bool in_sample = true;
