@@ -85,6 +85,8 @@ void switch_trace_on() noexcept;
 void restart_trace_after_fork(trace_buffer* mine) noexcept;
 /// The newest buffer, linked by next().
 [[nodiscard]] const trace_buffer* all_traces() noexcept;
+/// Whether any task has begun in this process, as far as there was memory to note it.
+[[nodiscard]] bool has_traced_tasks() noexcept;
 
 [[nodiscard]] std::int64_t trace_clock_ns() noexcept;
 

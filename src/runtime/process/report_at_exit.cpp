@@ -104,8 +104,8 @@ class report_at_exit {
       platform::warn("HOMING_TRACE=%s: there was no memory for the tasks of %u threads",
                      platform::printable(trace_.get()).c_str(), observe::threads_without_trace());
     }
-    // A process that ran no task has no trace: programs start others, and one file is not for all of them.
-    if (trace_.given() && manager != nullptr && observe::all_traces() != nullptr) {
+    // A process that ran no task has no trace: programs start others and fork, and one file is not for all of them.
+    if (trace_.given() && manager != nullptr && observe::has_traced_tasks()) {
       std::vector<observe::traced_domain> domains;
       for (const topology::domain& d : manager->machine().domains()) domains.push_back({static_cast<int>(d.node)});
       observe::write_trace(trace_.get(), domains);
