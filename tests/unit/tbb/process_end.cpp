@@ -98,6 +98,17 @@ TEST(report, and_trace_are_where_the_process_was_when_it_began) {
   EXPECT_TRUE(content_of(folder.root() + "/trace.json").ends_with("]}\n"));
 }
 
+TEST(report, comes_behind_what_the_process_printed_into_the_same_file) {
+  const file_tree folder;
+  const std::string path = folder.root() + "/out";
+  in_own_process({{"HOMING_REPORT", path}}, [] {
+    EXPECT_NE(std::freopen(std::getenv("HOMING_REPORT"), "w", stdout), nullptr);
+    run_tasks(10);
+    std::fputs("printed, ", stdout);
+  });
+  EXPECT_TRUE(content_of(path).starts_with("printed, {\"homing\"")) << content_of(path);
+}
+
 TEST(trace, is_none_of_a_forked_child_that_ran_no_task) {
   SKIP_UNDER_TSAN();
   SKIP_UNDER_ASAN();
