@@ -119,6 +119,13 @@ void restart_trace_after_fork(trace_buffer* mine) noexcept { trace_access::resta
 
 const trace_buffer* all_traces() noexcept { return newest.load(sync::acquire); }
 
+bool has_traced_tasks() noexcept {
+  for (const trace_buffer* b = all_traces(); b != nullptr; b = b->next()) {
+    if (b->size() > 0) return true;
+  }
+  return false;
+}
+
 std::int64_t trace_clock_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -2,9 +2,9 @@
 ///
 /// Ownership: each thread has a buffer of its own, bounded and never freed; when it is full, later tasks are only
 ///            counted.
-/// Threads:   the owner notes that a task begins; who ends it, perhaps another thread, notes the end. Whoever writes
-///            the file reads what had begun by then. A task that frees a waiter may still be ending when the program
-///            exits: it is in the trace, as it is in the report's counts.
+/// Threads:   the owner begins a task's slice and ends it; a task that goes on elsewhere has its next slice there.
+///            Whoever writes the file reads what had begun by then. A task that frees a waiter may still be ending when
+///            the program exits: it is in the trace, as it is in the report's counts.
 /// Cost:      none when it is off but a look at a pointer that is null.
 #pragma once
 
@@ -30,7 +30,7 @@ struct traced_task {
   taken_from how;
 };
 
-/// Where a trace keeps a task that has begun: for the call that ends it.
+/// Where a trace keeps a slice that has begun: for the call that ends it.
 struct traced_place {
   std::size_t at;
   unsigned life;  ///< of the buffer: the child of a fork begins anew
@@ -45,7 +45,7 @@ class trace_buffer {
   [[nodiscard]] taken_from how_taken(const counters& now) noexcept;
   /// The owner's.
   [[nodiscard]] traced_place begin(const traced_task& task) noexcept;
-  /// Any thread's, once for each begin().
+  /// The owner's, once for each begin().
   void end(traced_place place, std::int64_t end_ns) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept { return count_.load(sync::acquire); }  // partner: begin()
@@ -85,6 +85,8 @@ void switch_trace_on() noexcept;
 void restart_trace_after_fork(trace_buffer* mine) noexcept;
 /// The newest buffer, linked by next().
 [[nodiscard]] const trace_buffer* all_traces() noexcept;
+/// Whether any task has begun in this process, as far as there was memory to note it.
+[[nodiscard]] bool has_traced_tasks() noexcept;
 
 [[nodiscard]] std::int64_t trace_clock_ns() noexcept;
 

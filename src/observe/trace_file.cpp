@@ -179,13 +179,14 @@ void write_into(const opened_trace& trace, const held_tasks& held, const std::ve
       return problem == nullptr;
     });
   }
-  const platform::printable name(trace.name);
   if (problem != nullptr) {
-    platform::warn("HOMING_TRACE=%s cannot be written: %s", name.c_str(), problem);
+    platform::warn("HOMING_TRACE=%s cannot be written: %s", platform::printable(trace.name).c_str(), problem);
     return;
   }
+  // Apart from its folder, which may be all that there is room to print.
+  const platform::printable name(std::string_view(trace.name).substr(trace.name.rfind('/') + 1));
   if (trace.is_another) {
-    platform::warn("HOMING_TRACE=%s exists, perhaps of another process; the trace is in %s",
+    platform::warn("HOMING_TRACE=%s exists, perhaps of another process; the trace is beside it, in %s",
                    platform::printable(path).c_str(), name.c_str());
   }
   if (held.dropped > 0) {

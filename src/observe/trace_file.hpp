@@ -22,7 +22,7 @@ struct traced_domain {
 
 /// Writes the trace into `path`; if that exists already, as another process of the same run has it, into path.PID, or
 /// the first of path.PID.2, path.PID.3, ... that does not.
-/// Says in a line where it is then, and in another how many tasks are not in it for want of room.
+/// Says in a line what its name is then, and in another how many tasks are not in it for want of room.
 void write_trace(const char* path, const std::vector<traced_domain>& domains) noexcept;
 
 }  // namespace homing::observe

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -20,7 +21,10 @@ namespace {
 
 constexpr int links_max = 40;  // the kernel's own bound
 
-opened_output failed(int error) noexcept { return {-1, std::strerror(error), error}; }
+opened_output failed(int error) noexcept {
+  constexpr const char* no_reader = "it is a FIFO that nobody reads, or a device that is not there";
+  return {-1, error == ENXIO ? no_reader : std::strerror(error), error};
+}
 
 int flags_of(output_mode mode) noexcept {
   // Non-blocking: a FIFO without a reader is an error at once.
@@ -28,13 +32,90 @@ int flags_of(output_mode mode) noexcept {
   return flags | (mode == output_mode::append ? O_APPEND : mode == output_mode::create ? O_EXCL : 0);
 }
 
+// A write may bring these: to the thread that writes, and by default they end the process.
+constexpr struct {
+  int error;
+  int signal;
+} signals_of_writes[] = {{EPIPE, SIGPIPE}, {EFBIG, SIGXFSZ}};
+
+/// While it exists, signals of the calling thread's writes wait; the one that the last of them has brought is taken
+/// back, and one that had been waiting stays.
+class without_signals {
+ public:
+  without_signals() noexcept {
+    ::sigemptyset(&ours_);
+    for (const auto& each : signals_of_writes) ::sigaddset(&ours_, each.signal);
+    ::sigpending(&waiting_);
+    ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+  }
+  ~without_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  without_signals(const without_signals&) = delete;
+  without_signals& operator=(const without_signals&) = delete;
+
+  void take_back(int error) const noexcept {
+    for (const auto& each : signals_of_writes) {
+      if (error != each.error || ::sigismember(&waiting_, each.signal) != 0) continue;
+      sigset_t one;
+      ::sigemptyset(&one);
+      ::sigaddset(&one, each.signal);
+      const timespec now{};
+      while (::sigtimedwait(&one, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    }
+  }
+
+ private:
+  sigset_t ours_;
+  sigset_t before_;
+  sigset_t waiting_;
+};
+
+/// What the program has printed and stdio still holds. Not if another thread prints: it may be stuck there. Not into a
+/// pipe that nobody reads either: who prints there ends the process, and that is left to the process's own end.
+void flush_stdout() noexcept {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) < 0 || (out.revents & (POLLERR | POLLHUP)) != 0 || ::ftrylockfile(stdout) != 0) return;
+  {
+    const without_signals quiet;
+    if (std::fflush(stdout) != 0) quiet.take_back(errno);
+  }
+  ::funlockfile(stdout);
+}
+
+bool is_regular(int file, struct stat& info) noexcept { return ::fstat(file, &info) == 0 && S_ISREG(info.st_mode); }
+
+bool writes(int descriptor) noexcept {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/// Whether the descriptor writes to this file, by whatever name.
+bool writes_to(int descriptor, const struct stat& file) noexcept {
+  struct stat info {};
+  return is_regular(descriptor, info) && info.st_dev == file.st_dev && info.st_ino == file.st_ino && writes(descriptor);
+}
+
+/// A regular file that a descriptor of this process writes to has one end for all: at the descriptor's place, not at
+/// one that only we know of.
+opened_output at_place_of(int shown, const struct stat& info) noexcept {
+  if (writes_to(STDOUT_FILENO, info)) flush_stdout();
+  const int file = ::fcntl(shown, F_DUPFD_CLOEXEC, 0);
+  return file >= 0 ? opened_output{file, nullptr, 0} : failed(errno);
+}
+
 opened_output finish(int file, output_mode mode) noexcept {
   struct stat info {};
-  if (::fstat(file, &info) != 0 ||
-      (mode == output_mode::replace && S_ISREG(info.st_mode) && ::ftruncate(file, 0) != 0)) {
-    const int error = errno;
-    ::close(file);
-    return failed(error);
+  if (is_regular(file, info)) {
+    for (const int shown : {STDOUT_FILENO, STDERR_FILENO}) {
+      if (shown == file || !writes_to(shown, info)) continue;
+      ::close(file);
+      return at_place_of(shown, info);
+    }
+    if (mode == output_mode::replace && ::ftruncate(file, 0) != 0) {
+      const int error = errno;
+      ::close(file);
+      return failed(error);
+    }
   }
   const int flags = ::fcntl(file, F_GETFL);
   ::fcntl(file, F_SETFL, flags & ~O_NONBLOCK);  // who reads may be slow
@@ -53,24 +134,12 @@ int descriptor_named(std::string_view path) noexcept {
   return -1;
 }
 
-/// What the program has printed and stdio still holds. Not if another thread prints: it may be stuck there.
-void flush_stdout() noexcept {
-  if (::ftrylockfile(stdout) != 0) return;
-  std::fflush(stdout);
-  ::funlockfile(stdout);
-}
-
-/// A file that a descriptor of this process writes to has one end for all: at the descriptor's place, not at one that
-/// only we know of. What is no regular file has no such place, and is opened anew, so that it blocks.
-opened_output open_shown(const char* path, output_mode mode) noexcept {
+/// What is no regular file has no place, and is opened anew, so that it blocks.
+opened_output open_by_kernel(const char* path, output_mode mode) noexcept {
   const int named = descriptor_named(path);
-  if (named == STDOUT_FILENO) flush_stdout();
   struct stat info {};
-  if (named >= 0 && ::fstat(named, &info) == 0 && S_ISREG(info.st_mode) &&
-      (::fcntl(named, F_GETFL) & O_ACCMODE) != O_RDONLY) {
-    const int file = ::fcntl(named, F_DUPFD_CLOEXEC, 0);
-    return file >= 0 ? opened_output{file, nullptr, 0} : failed(errno);
-  }
+  if (named >= 0 && is_regular(named, info) && writes(named)) return at_place_of(named, info);
+  if (named == STDOUT_FILENO) flush_stdout();
   const int file = ::open(path, flags_of(mode), 0644);
   return file >= 0 ? finish(file, mode) : failed(errno);
 }
@@ -125,62 +194,19 @@ opened_output open_output(const char* path, output_mode mode) noexcept {
   for (int links = 0; links < links_max; ++links) {
     const int file = ::open(name, flags_of(mode) | O_NOFOLLOW, 0644);
     if (file >= 0) return finish(file, mode);
-    if (errno == ENXIO) return {-1, "it is a FIFO that nobody reads, or a device that is not there", ENXIO};
     if (errno != ELOOP || mode == output_mode::create) return failed(errno);
     opened_output why;
     switch (follow(name, why)) {
       case step::refused:
         return why;
       case step::opened_by_kernel:
-        return open_shown(name, mode);
+        return open_by_kernel(name, mode);
       case step::followed:
         break;
     }
   }
   return failed(ELOOP);
 }
-
-namespace {
-
-// A write may bring these: to the thread that writes, and by default they end the process.
-constexpr struct {
-  int error;
-  int signal;
-} signals_of_writes[] = {{EPIPE, SIGPIPE}, {EFBIG, SIGXFSZ}};
-
-/// While it exists, signals of the calling thread's writes wait; the one that the last of them has brought is taken
-/// back, and one that had been waiting stays.
-class without_signals {
- public:
-  without_signals() noexcept {
-    ::sigemptyset(&ours_);
-    for (const auto& each : signals_of_writes) ::sigaddset(&ours_, each.signal);
-    ::sigpending(&waiting_);
-    ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
-  }
-  ~without_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  without_signals(const without_signals&) = delete;
-  without_signals& operator=(const without_signals&) = delete;
-
-  void take_back(int error) const noexcept {
-    for (const auto& each : signals_of_writes) {
-      if (error != each.error || ::sigismember(&waiting_, each.signal) != 0) continue;
-      sigset_t one;
-      ::sigemptyset(&one);
-      ::sigaddset(&one, each.signal);
-      const timespec now{};
-      while (::sigtimedwait(&one, nullptr, &now) < 0 && errno == EINTR) {
-      }
-    }
-  }
-
- private:
-  sigset_t ours_;
-  sigset_t before_;
-  sigset_t waiting_;
-};
-
-}  // namespace
 
 bool write_whole(int file, std::string_view text) noexcept {
   int error = 0;

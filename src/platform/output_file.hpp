@@ -32,9 +32,9 @@ class owned_file {
 
 /// Opens (or makes, mode 0644 less the umask) the file `path`. A symbolic link in its last place is followed only if
 /// this user, root or the kernel (/proc) made it: in a folder for everybody, such as /tmp, others lay links. A FIFO
-/// without a reader is an error, where open(2) would wait for one. A file that /dev/stdout or another name of a
-/// descriptor shows is written where that descriptor stands, behind what was printed, and loses nothing. Never
-/// allocates, never throws.
+/// without a reader is an error, where open(2) would wait for one. A file that stdout or stderr writes to, by whatever
+/// name, or a descriptor that is named (/dev/fd/N), is written where that descriptor stands, behind what was printed,
+/// and loses nothing. Stdout is flushed only where the file is stdout's. Never allocates, never throws.
 opened_output open_output(const char* path, output_mode mode) noexcept;
 
 /// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), as is a limit on the size of files

@@ -14,6 +14,7 @@
 
 #include "platform/cpu_set.hpp"
 #include "platform/env.hpp"
+#include "platform/env_path.hpp"
 #include "platform/fork.hpp"
 #include "platform/kernel_limits.hpp"
 #include "platform/known_variables.hpp"
@@ -23,12 +24,19 @@
 namespace homing::topology {
 namespace {
 constexpr unsigned threads_max = 65536;  // CPUs of the largest machine that is read
+
+bool is_file(const char* text) noexcept {
+  struct stat info {};
+  return std::string_view(text).ends_with(".xml") || ::stat(text, &info) == 0;
+}
+
+// A relative path starts at the folder in which the process began, as a report's does: the machine is read later.
+const platform::env_path given_at_load("HOMING_TOPOLOGY", is_file);
+
 }  // namespace
 
 source::origin guess_origin(const std::string& text) {
-  struct stat info {};
-  const bool is_file = text.ends_with(".xml") || ::stat(text.c_str(), &info) == 0;
-  return is_file ? source::origin::xml : source::origin::synthetic;
+  return is_file(text.c_str()) ? source::origin::xml : source::origin::synthetic;
 }
 
 domain_kind kind_of_environment() noexcept {
@@ -56,8 +64,12 @@ std::vector<named_source> sources_of_environment() {
     const auto value = platform::env(name);
     if (!value) return;
     std::string text(*value);
+    // Only as long as it is the one that was given: the program may name another.
+    if (!origin && text == given_at_load.value()) text = given_at_load.c_str();
     const source::origin from = origin ? *origin : guess_origin(text);
-    result.push_back({name, {.from = from, .text = std::move(text), .kind = kind, .limits = {.threads = threads}}});
+    result.push_back({.variable = name,
+                      .value = std::string(*value),
+                      .from = {.from = from, .text = std::move(text), .kind = kind, .limits = {.threads = threads}}});
   };
   add("HOMING_TOPOLOGY", std::nullopt);
   add("HWLOC_SYNTHETIC", source::origin::synthetic);
@@ -101,7 +113,7 @@ std::shared_ptr<const machine> read_environment(source::figures figures) {
         (asked[i].from.from == source::origin::xml ? "an hwloc XML file ("
                                                    : "a machine such as \"node:4 core:2 pu:1\" (") +
         made_up.error + ")";
-    platform::refuse_env(asked[i].variable, asked[i].from.text, expected.c_str(), next);
+    platform::refuse_env(asked[i].variable, asked[i].value, expected.c_str(), next);
   }
   if (hidden) return one_domain();
   read_result real =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "topology/source.hpp"
@@ -11,11 +12,13 @@ namespace homing::topology {
 /// A machine that a variable asks for.
 struct named_source {
   const char* variable;
+  std::string value;  ///< as it was given
   source from;
 };
 
 /// The made-up machines asked for by HOMING_TOPOLOGY, HWLOC_SYNTHETIC and HWLOC_XMLFILE, in the
-/// order in which they count, each with the domains that HOMING_DOMAIN asks for.
+/// order in which they count, each with the domains that HOMING_DOMAIN asks for. A relative path that HOMING_TOPOLOGY
+/// had when the library was loaded starts at the folder of that time.
 /// Threads: any, while nobody changes the environment. Errors: a bad HOMING_DOMAIN is said on stderr.
 [[nodiscard]] std::vector<named_source> sources_of_environment();
 /// HOMING_DOMAIN; a bad value is said on stderr.

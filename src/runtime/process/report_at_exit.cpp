@@ -2,8 +2,6 @@
 /// when the process ends.
 #include <unistd.h>
 
-#include <climits>
-#include <cstring>
 #include <new>
 #include <string_view>
 
@@ -13,35 +11,13 @@
 #include "observe/trace.hpp"
 #include "observe/trace_file.hpp"
 #include "platform/env.hpp"
+#include "platform/env_path.hpp"
 #include "platform/page_calls.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
 
 namespace homing::scheduler {
 namespace {
-
-/// A path of the environment, read when the library is loaded, and complete: a program may change its environment and
-/// its folder later. `word` is what may be given in place of a path.
-class path_of_environment {
- public:
-  explicit path_of_environment(const char* name, std::string_view word = {}) noexcept {
-    const auto path = platform::env(name);
-    if (!path) return;
-    std::size_t length = 0;
-    // Where that fails, the folder is gone: nothing can be written there, and the path as it is says so.
-    if (*path != word && path->front() != '/' && ::getcwd(path_, PATH_MAX) != nullptr) {
-      length = std::strlen(path_);
-      path_[length++] = '/';
-    }
-    std::memcpy(path_ + length, path->data(), path->size());
-    path_[length + path->size()] = '\0';
-  }
-  [[nodiscard]] bool given() const noexcept { return path_[0] != 0; }
-  [[nodiscard]] const char* get() const noexcept { return path_; }
-
- private:
-  char path_[PATH_MAX + platform::env_length_max + 1] = {};
-};
 
 void add_threads(observe::report& r) {
   r.threads_in.resize(r.domains);
@@ -74,8 +50,8 @@ class report_at_exit {
  public:
   report_at_exit() noexcept {
     // relaxed: threads come later.
-    observe::tasks_are_counted.store(report_.given() || trace_.given(), sync::relaxed);
-    if (trace_.given()) observe::switch_trace_on();
+    observe::tasks_are_counted.store(report_.is_given() || trace_.is_given(), sync::relaxed);
+    if (trace_.is_given()) observe::switch_trace_on();
   }
   ~report_at_exit() {
     try {
@@ -90,7 +66,7 @@ class report_at_exit {
  private:
   void write() const {
     const resource_manager* manager = resource_manager::current_or_null();
-    if (report_.given()) {
+    if (report_.is_given()) {
       observe::report r{};
       r.version = homing::version();
       r.process = ::getpid();
@@ -98,22 +74,22 @@ class report_at_exit {
       r.made_up = manager != nullptr && manager->machine().is_virtual();
       add_threads(r);
       add_pages(r);
-      observe::write_report(r, report_.get());
+      observe::write_report(r, report_.c_str());
     }
-    if (trace_.given() && observe::threads_without_trace() > 0) {
+    if (trace_.is_given() && observe::threads_without_trace() > 0) {
       platform::warn("HOMING_TRACE=%s: there was no memory for the tasks of %u threads",
-                     platform::printable(trace_.get()).c_str(), observe::threads_without_trace());
+                     platform::printable(trace_.c_str()).c_str(), observe::threads_without_trace());
     }
-    // A process that ran no task has no trace: programs start others, and one file is not for all of them.
-    if (trace_.given() && manager != nullptr && observe::all_traces() != nullptr) {
+    // A process that ran no task has no trace: programs start others and fork, and one file is not for all of them.
+    if (trace_.is_given() && manager != nullptr && observe::has_traced_tasks()) {
       std::vector<observe::traced_domain> domains;
       for (const topology::domain& d : manager->machine().domains()) domains.push_back({static_cast<int>(d.node)});
-      observe::write_trace(trace_.get(), domains);
+      observe::write_trace(trace_.c_str(), domains);
     }
   }
 
-  path_of_environment report_{"HOMING_REPORT", "stderr"};
-  path_of_environment trace_{"HOMING_TRACE"};
+  platform::env_path report_{"HOMING_REPORT", [](const char* value) { return std::string_view(value) != "stderr"; }};
+  platform::env_path trace_{"HOMING_TRACE", [](const char*) { return true; }};
 };
 
 report_at_exit reporter;

@@ -139,28 +139,12 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
   return taken;
 }
 
-/// Of several tasks that were stolen the oldest, which is run; the others are kept. None if all were taken at their
-/// other places.
-task* oldest_of(thread_state& t, std::span<const sync::deque_item> taken) noexcept {
-  task* oldest = nullptr;
-  for (std::size_t i = taken.size(); i > 0; --i) {
-    if (task* const one = unwrap(t, taken[i - 1].item)) {
-      if (oldest != nullptr) {
-        keep_as_spawned(t, *oldest);
-      }
-      oldest = one;
-    }
-  }
-  return oldest;
-}
-
-/// [D11] Several tasks at once where there are very many, of those without an address; what has one is stolen alone.
-/// Apart, with nothing of it in the way of a steal of one. For a thread that is not isolated.
-[[gnu::noinline]] stolen_task steal_several(thread_state& t, slot_id victim, const search_round& how) noexcept {
-  arena_slot& slot = t.in->slot(victim);
+/// [D11] Behind a stolen task without an address more of them, where there are very many: they are kept. Says how many.
+/// Apart, out of the way of steals of one. For a thread that is not isolated.
+[[gnu::noinline]] unsigned steal_more(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
   const unsigned one_of = t.in->tasks_a_steal();
-  if (slot.tasks.about_size() < std::size_t{2} * one_of) {
-    return {};
+  if (slot.tasks.about_size() < one_of) {
+    return 0;
   }
   const auto accepts = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && how.may_take(t); };
   const auto uncovered = [&] {
@@ -169,14 +153,15 @@ task* oldest_of(thread_state& t, std::span<const sync::deque_item> taken) noexce
     }
   };
   std::array<sync::deque_item, steal_backoff::tasks_max> taken;
-  const std::size_t count =
-      slot.tasks.steal_some(std::span(taken).first(t.backoff.tasks_at_once()), one_of, accepts, uncovered);
-  task* const oldest = oldest_of(t, std::span(taken).first(count));
-  if (oldest == nullptr) {
-    return {};
+  const auto room = std::span(taken).first(t.backoff.tasks_at_once() - 1);
+  unsigned kept = 0;
+  for (std::size_t i = slot.tasks.steal_some(room, one_of, accepts, uncovered); i > 0; --i) {
+    if (task* const one = unwrap(t, taken[i - 1].item)) {
+      keep_as_spawned(t, *one);
+      ++kept;
+    }
   }
-  t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, count);
-  return {oldest, victim};
+  return kept;
 }
 
 stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how) {
@@ -191,11 +176,6 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
     return {};
   }
   const isolation_tag isolation = how.scope.isolation;
-  if (__builtin_expect(isolation == no_isolation && t.backoff.tasks_at_once() > 1, false)) {
-    if (const stolen_task found = steal_several(t, victim, how)) {
-      return found;
-    }
-  }
   const auto accepts = [&](std::uint64_t tag) {
     if (!tag_fits(tag, isolation) || !how.may_take(t)) {
       return false;
@@ -218,7 +198,11 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
       return {};
     }
     if (task* found = verified(t, unwrap(t, taken.item), isolation)) {
-      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far);
+      unsigned count = 1;
+      if (t.backoff.tasks_at_once() > 1 && isolation == no_isolation && tag_affinity(taken.tag) == no_affinity) {
+        count += steal_more(t, slot, how);
+      }
+      t.counters.add(slot.domain.load(sync::relaxed) == t.domain ? event::steal_near : event::steal_far, count);
       return {found, victim};
     }
   }

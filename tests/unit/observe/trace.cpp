@@ -162,6 +162,17 @@ TEST_F(TraceOfOneThread, TheFileIsTheFirstOfThreeNamesThatIsFree) {
   }
 }
 
+TEST_F(TraceOfOneThread, AnothersFileInADeepFolderLeavesTheNameLegible) {
+  const homing::testing::file_tree folder;
+  const std::string deep = '/' + std::string(150, 'd') + "/trace.json";
+  folder.write(deep, "of another process");
+  buffer->end(buffer->begin({1'000, 0, 0, taken_from::own}), 2'000);
+  ::testing::internal::CaptureStderr();
+  write_trace((folder.root() + deep).c_str(), {{0}});
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(said.ends_with("beside it, in trace.json." + std::to_string(::getpid()) + '\n')) << said;
+}
+
 TEST_F(TraceOfOneThread, AFileThatLacksTasksIsSaidAndNeedsLittleMemory) {
   fill_with_more(*buffer, 3);
   const homing::testing::file_tree folder;
@@ -170,7 +181,7 @@ TEST_F(TraceOfOneThread, AFileThatLacksTasksIsSaidAndNeedsLittleMemory) {
   ::testing::internal::CaptureStderr();
   write_trace(path.c_str(), {{0}});
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("lacks 3 tasks"), std::string::npos) << said;
+  EXPECT_NE(said.find("trace.json lacks 3 tasks"), std::string::npos) << said;
   EXPECT_LT(kibibytes_used_at_most() - before, 4096);
   EXPECT_EQ(occurrences(content_of(path), "\"ph\":\"X\""), trace_buffer::capacity);
 }

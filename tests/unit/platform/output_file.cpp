@@ -1,8 +1,10 @@
 /// Property: what is written into a file that a user named arrives whole or is an error, and neither a reader that has
 /// gone nor a limit ends the process; other writers of the file lose nothing.
-/// Method: pipes without a reader, a limit on the size of files, files that a descriptor of this process shows.
+/// Method: pipes without a reader, a limit on the size of files, files that descriptors of this process show or write
+/// to, by several names.
 #include "platform/output_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "unit/common/file_tree.hpp"
 #include "unit/common/forked_child.hpp"
@@ -99,6 +102,104 @@ TEST(open_output, what_was_printed_comes_before_what_is_written_to_dev_stdout) {
     return written;
   }));
   EXPECT_TRUE(content_of(shown.get()).ends_with("printed, ours, behind")) << content_of(shown.get());
+}
+
+/// A file with two names and a link, opened anew, as `PROGRAM > file` does.
+class OpenOutputOfStandardFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(::link(file.c_str(), (folder.root() + "/hard").c_str()), 0);
+    ASSERT_EQ(::symlink("file", (folder.root() + "/link").c_str()), 0);
+  }
+  /// Whether a child whose `standard` descriptor the file is wrote `ours` between what it printed there.
+  bool child_writes_between(int standard, std::FILE* stream, const std::string& name, output_mode mode) {
+    return child_can([&] {
+      const owned_file its(::open(file.c_str(), O_WRONLY | O_TRUNC));
+      if (::dup2(its.get(), standard) != standard) return false;
+      std::fputs("printed, ", stream);
+      const owned_file out(open_output((folder.root() + name).c_str(), mode).file);
+      const bool written = write_whole(out.get(), "ours, ");
+      std::fputs("behind", stream);
+      return std::fflush(stream) == 0 && written;
+    });
+  }
+
+  const testing::file_tree folder;
+  const std::string file = folder.root() + "/file";
+  const owned_file whole{::open(file.c_str(), O_RDWR | O_CREAT, 0600)};
+};
+
+TEST_F(OpenOutputOfStandardFile, ByAnyNameIsWrittenWhereThatOneStands) {
+  for (const std::string name : {"/file", "/hard", "/link"}) {
+    for (const output_mode mode : {output_mode::append, output_mode::replace}) {
+      EXPECT_TRUE(child_writes_between(STDOUT_FILENO, stdout, name, mode)) << name;
+      EXPECT_TRUE(content_of(whole.get()).ends_with("printed, ours, behind"))
+          << name << ": " << content_of(whole.get());
+      EXPECT_TRUE(child_writes_between(STDERR_FILENO, stderr, name, mode)) << name;
+      EXPECT_EQ(content_of(whole.get()), "printed, ours, behind") << name;
+    }
+  }
+}
+
+TEST_F(OpenOutputOfStandardFile, OthersLeaveWhatWasPrintedWhereItIs) {
+  EXPECT_TRUE(child_can([&] {
+    ::dup2(whole.get(), STDOUT_FILENO);
+    std::fflush(stdout);
+    const std::string before = content_of(whole.get());
+    std::fputs("printed", stdout);
+    const owned_file out(open_output((folder.root() + "/other").c_str(), output_mode::append).file);
+    return out.get() >= 0 && content_of(whole.get()) == before;
+  }));
+}
+
+TEST_F(OpenOutputOfStandardFile, TakesThePlaceOfAClosedStdout) {
+  EXPECT_TRUE(child_can([&] {
+    std::fflush(stdout);
+    ::close(STDOUT_FILENO);
+    const owned_file out(open_output(file.c_str(), output_mode::replace).file);
+    return out.get() == STDOUT_FILENO && write_whole(out.get(), "ours") && content_of(whole.get()) == "ours";
+  }));
+}
+
+TEST(open_output, what_was_printed_comes_before_what_is_written_to_a_pipe_that_is_stdout) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const owned_file reader(ends[0]);
+  {
+    const owned_file writer(ends[1]);
+    EXPECT_TRUE(child_can([&] {
+      ::dup2(writer.get(), STDOUT_FILENO);
+      std::fputs("printed, ", stdout);
+      const owned_file out(open_output("/dev/stdout", output_mode::append).file);
+      return write_whole(out.get(), "ours");
+    }));
+  }
+  char text[4096];
+  const ssize_t length = ::read(reader.get(), text, sizeof text);
+  ASSERT_GT(length, 0);
+  EXPECT_TRUE(std::string_view(text, static_cast<std::size_t>(length)).ends_with("printed, ours"));
+}
+
+TEST(open_output, a_stdout_that_nobody_reads_is_an_error) {
+  EXPECT_TRUE(child_can([] {
+    ::dup2(pipe_that_nobody_reads(), STDOUT_FILENO);
+    std::fputs("printed", stdout);
+    const owned_file out(open_output("/dev/stdout", output_mode::append).file);
+    return out.get() >= 0 && !write_whole(out.get(), "ours") && errno == EPIPE && !waits(SIGPIPE);
+  }));
+}
+
+TEST(open_output, a_stdout_that_is_as_long_as_files_may_be_is_an_error_of_who_writes) {
+  const owned_file shown(::memfd_create("shown", 0));
+  EXPECT_TRUE(child_can([&] {
+    std::fflush(stdout);
+    ::dup2(shown.get(), STDOUT_FILENO);
+    const rlimit limit{4, 4};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    std::fputs("longer", stdout);
+    const owned_file out(open_output("/dev/stdout", output_mode::append).file);
+    return !waits(SIGXFSZ) && !write_whole(out.get(), "ours") && errno == EFBIG;
+  }));
 }
 
 }  // namespace

@@ -98,6 +98,31 @@ TEST(report, and_trace_are_where_the_process_was_when_it_began) {
   EXPECT_TRUE(content_of(folder.root() + "/trace.json").ends_with("]}\n"));
 }
 
+TEST(report, comes_behind_what_the_process_printed_into_the_same_file) {
+  const file_tree folder;
+  const std::string path = folder.root() + "/out";
+  in_own_process({{"HOMING_REPORT", path}}, [] {
+    EXPECT_NE(std::freopen(std::getenv("HOMING_REPORT"), "w", stdout), nullptr);
+    run_tasks(10);
+    std::fputs("printed, ", stdout);
+  });
+  EXPECT_TRUE(content_of(path).starts_with("printed, {\"homing\"")) << content_of(path);
+}
+
+TEST(trace, is_none_of_a_forked_child_that_ran_no_task) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  const file_tree folder;
+  const std::string path = folder.root() + "/trace.json";
+  in_own_process({{"HOMING_TRACE", path}, {"HOMING_THREADS", "1"}}, [] {
+    run_tasks(10);
+    EXPECT_TRUE(child_ends_well([] {}));
+  });
+  EXPECT_NE(content_of(path).find("{\"ph\":\"X\""), std::string::npos) << "the parent's tasks: " << content_of(path);
+  const std::filesystem::directory_iterator files(folder.root());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a trace of nothing";
+}
+
 /// The user's threads are still there while the library writes its report and is unloaded.
 TEST(end, of_a_process_whose_threads_make_controls) {
   SKIP_UNDER_TSAN();

@@ -1,13 +1,17 @@
 /// Property: variables choose the machine, and a bad value costs one clear line, never the program.
 /// Method: child processes with a changed environment, judged by exit code and stderr.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <string>
 #include <utility>
 
 #include "topology/environment.hpp"
+#include "unit/common/own_process.hpp"
 #include "unit/common/temporary_path.hpp"
 #include "unit/common/topology_fixture.hpp"
 
@@ -45,6 +49,26 @@ TEST_F(environment, each_variable_makes_a_machine) {
   expect({{"HOMING_TOPOLOGY", "node:2 core:3 pu:1"}}, "", "virtual 2 domains 6 threads");
   expect({{"HOMING_TOPOLOGY", fixture_path("unequal")}}, "", "virtual 3 domains 7 threads");
   expect({{"HWLOC_XMLFILE", fixture_path("memory_less")}}, "", "virtual 3 domains 6 threads");
+}
+
+TEST_F(environment, a_relative_path_starts_where_the_process_began) {
+  const std::filesystem::path whole = fixture_path("unequal");
+  homing::testing::in_own_process({{"HOMING_TOPOLOGY", std::filesystem::relative(whole)}}, [&] {
+    ASSERT_EQ(::chdir("/proc/self"), 0);
+    EXPECT_EQ(read_environment()->default_concurrency(), 7U);
+    ASSERT_EQ(::chdir(whole.parent_path().c_str()), 0);
+    ::setenv("HOMING_TOPOLOGY", "memory_less.xml", 1);
+    EXPECT_EQ(read_environment()->default_concurrency(), 6U) << "one that the program names starts where that is";
+  });
+}
+
+TEST_F(environment, a_path_is_refused_as_it_was_given) {
+  homing::testing::in_own_process({{"HOMING_TOPOLOGY", "none.xml"}}, [] {
+    ::testing::internal::CaptureStderr();
+    EXPECT_FALSE(read_environment()->is_virtual());
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(said.starts_with("homing: HOMING_TOPOLOGY=none.xml is not valid")) << said;
+  });
 }
 
 TEST_F(environment, ours_comes_before_hwlocs) {
