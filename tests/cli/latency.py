@@ -8,7 +8,7 @@ import json
 import os
 
 from command import check, homing, main
-from measuring import (FIXTURES, SMALL, TWO_NODES, helps_and_is_quiet, is_spread, picture_texts, refuses,
+from measuring import (FIXTURES, SMALL, TWO_NODES, helps_and_is_quiet, is_marked_in, is_spread, picture_texts, refuses,
                        shows_progress_on_a_terminal)
 
 
@@ -67,7 +67,7 @@ def forms_agree(folder):
     check(all(float(row["bandwidth_mb_per_s"]) > 0 for row in loaded), "bandwidth of each point", seen)
     texts = picture_texts(picture)
     for row in idle:
-        check(f"{float(row['median']):.1f}*" in texts, "each value is in its cell", (row, texts))
+        check(is_marked_in(texts, row["median"], 1), "each value is in its cell", (row, texts))
     check("bandwidth, MB/s" in texts and "CPU node 1, memory node 1*" in texts, "curves are named", texts)
     text = homing("latency", *SMALL, "--loaded", env=TWO_NODES)
     check("idle, ns" in text.out and "no load" in text.out and "1 thread reading" in text.out, "text", text)

@@ -77,3 +77,10 @@ def picture_texts(path):
     check("href" not in text and "url(" not in text and "@import" not in text, "self-contained", text[:200])
     check("prefers-color-scheme:dark" in text, "legible in the dark", text[:200])
     return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def is_marked_in(texts, printed, digits):
+    """Whether a cell has a CSV's figure with fewer digits, and the mark of virtual ones. Of two that are equally near, the figure
+    behind the CSV's last digit decides."""
+    half = float(f"0.49e-{len(printed.partition('.')[2])}")
+    return any(f"{float(printed) + side:.{digits}f}*" in texts for side in (-half, half))
