@@ -50,7 +50,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--size", help="another size than that of the table in this file")
     parser.add_argument("--cache-scale", type=cache_scale, help="caches are so many times smaller (default: by program)")
     parser.add_argument("--boots", type=values.number(values.ROUNDS_MAX), default=1, help="boots of each program (default: %(default)s)")
-    parser.add_argument("--page", type=Path, 
+    parser.add_argument("--page", type=Path,
                         help="write a page of what the folder of results has of this machine, threads, size and cache scale; boot nothing")
     parser.add_argument("--timeout", type=int, default=900, help="seconds for one boot (default: %(default)s)")
     parser.add_argument("--no-check", action="store_true", help="leave out the check of each result in the guest")
