@@ -323,4 +323,69 @@ const scenario both_come("suspend: a stack left in a wait, which ends, and a tas
   require(l.over.load(sync::relaxed), "the stack went on");
 });
 
+// ---- [U8], [S3]: a stack that searches is left for its base; another stack may go on, and only a sleeper can take it
+
+/// What both threads and the coroutine know.
+struct left_for_base {
+  hall h;
+  on_base thread{h.a};
+  visit other{h.a};
+  suspended base;
+  wait_context wait{1};
+  coroutine owner;
+  suspend_point& point = point_of(owner.disp, &owner);  ///< as in left_in_wait, not run
+  sync::atomic<bool> taken{false};
+
+  static inline left_for_base* current = nullptr;
+
+  left_for_base() {
+    current = this;
+    h.a.add_reference();
+    point.in = &h.a;
+    first_on_coroutine = [](thread_state& t) { current->search_until_recalled(t); };
+  }
+  /// The coroutine, in a nested wait: it has looked for the last time, and others rely on it.
+  void search_until_recalled(thread_state& t) {
+    h.a.search().enter(t, {});
+    while (!base_is_recalled(t)) {
+      sync::cpu_relax();
+    }
+    context_waiter waiter(wait);
+    static_cast<void>(waiter.rest(t, {}));
+    h.a.search().stop_searching(*thread.base.thread, {});
+    require(!arena_access::is_waited_for(wait), "the stack goes on when its wait is over");
+  }
+  /// The base, in user code: it looks for nothing until the other stack goes on.
+  void run_base() {
+    suspend_until_resumed(thread, base);
+    while (!taken.load(sync::acquire)) {
+      sync::cpu_relax();
+    }
+    wait.release();
+    left_stack* const left = h.a.resumed.take();
+    require(left != nullptr, "the coroutine's stack may go on");
+    static_cast<void>(run_resume_task(thread.stay.me, left->continuation(), nullptr, {}));
+  }
+  /// Sleeps until it is called, and takes the other stack.
+  void take_other() {
+    h.a.search().enter(other.me, {});
+    while (h.a.resumed.take() == nullptr) {
+      static_cast<void>(sleep_in_arena(other.me, {}, [] { return false; }));
+    }
+    taken.store(true, sync::release);
+    h.a.search().stop_searching(other.me, {});
+  }
+};
+
+const scenario left_while_searched("suspend: a searching stack that is left for its base, and another that may go on",
+                                   bounds(2, 1), [] {
+                                     left_for_base l;
+                                     threads_until_settled({[&] { l.run_base(); }, [&] { l.take_other(); },
+                                                            [&] {
+                                                              resume_once_suspended(l.base);
+                                                              l.point.resume();
+                                                            }});
+                                     require(l.taken.load(sync::relaxed), "somebody is called for it");
+                                   });
+
 }  // namespace

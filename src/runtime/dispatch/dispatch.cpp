@@ -43,17 +43,25 @@ class dispatch_run {
   /// `first` may be null. Returns null, or the resume task that has ended the loop.
   task* run(task* first) {
     at_hand_ = first;
+    bool has_thrown = false;
     for (;;) {
       tbb::detail::r1::tbb_exception_ptr* thrown = nullptr;
       try {
+        if (__builtin_expect(has_thrown, false)) {
+          has_thrown = false;
+          cancel_task();
+          if (at_hand_ == nullptr && !take_next_own()) {
+            return nullptr;
+          }
+        }
         return run_until_satisfied();
       } catch (...) {
         thrown = context_access::take_current_exception();
       }
-      // The task has not finished: its context is cancelled now, and the loop calls its cancel() next.
+      // The task has not finished: its context is cancelled now, and its cancel() comes next.
       context_access::keep_exception(*d_.ed.context, thrown);
       fp_.forget();
-      bypassed_ = true;
+      has_thrown = true;
     }
   }
 
@@ -106,6 +114,12 @@ class dispatch_run {
     bypassed_ = next != nullptr;
   }
 
+  /// The task at hand has thrown. Without a look at its context, which another waiter may have reset since. [C7]
+  [[gnu::noinline]] void cancel_task() {
+    at_hand_ = at_hand_->cancel(d_.ed);
+    bypassed_ = at_hand_ != nullptr;
+  }
+
   /// A critical task goes before the one at hand, which waits in the own deque.
   void prefer_critical() {
     thread_state& me = *d_.thread;
@@ -123,7 +137,7 @@ class dispatch_run {
       task_access::set_isolation(*at_hand_, d_.isolation);
       task_access::set_address(*at_hand_, {me.slot_number, no_affinity, me.domain});
     }
-    keep(me, *at_hand_, make_tag(task_access::isolation(*at_hand_), no_affinity));
+    keep_as_spawned(me, *at_hand_);  // [S2] who searched may have looked just before
     at_hand_ = urgent.what;
     bypassed_ = false;
   }

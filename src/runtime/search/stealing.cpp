@@ -130,7 +130,7 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
     taken = new (room) fork_task(b, *t.pool);
     task_access::set_context(*taken, owner.running->ed.context);
     task_access::set_isolation(*taken, owner.running->isolation);
-    task_access::set_address(*taken, {owner.slot_number, no_affinity, owner.domain});
+    task_access::set_address(*taken, {owner.slot_number, no_affinity, owner.domain_for_reports.load(sync::relaxed)});
     return true;
   }));
   if (taken == nullptr) {

@@ -103,7 +103,7 @@ class context_waiter {
  private:
   rest_result leave_stack(thread_state& t, const search_scope& scope) {
     if (scope.is_counted()) {
-      t.in->search().stop_to_sleep(t, scope);
+      t.in->search().stop_searching(t, scope);  // [S3] the thread goes on in its base, and looks for nobody
     }
     if (t.is_absent) {
       step_back(t);  // the stack is left, not the thread
