@@ -43,17 +43,9 @@ class dispatch_run {
   /// `first` may be null. Returns null, or the resume task that has ended the loop.
   task* run(task* first) {
     at_hand_ = first;
-    bool has_thrown = false;
     for (;;) {
       tbb::detail::r1::tbb_exception_ptr* thrown = nullptr;
       try {
-        if (__builtin_expect(has_thrown, false)) {
-          has_thrown = false;
-          cancel_task();
-          if (at_hand_ == nullptr && !take_next_own()) {
-            return nullptr;
-          }
-        }
         return run_until_satisfied();
       } catch (...) {
         thrown = context_access::take_current_exception();
@@ -61,7 +53,7 @@ class dispatch_run {
       // The task has not finished: its context is cancelled now, and its cancel() comes next.
       context_access::keep_exception(*d_.ed.context, thrown);
       fp_.forget();
-      has_thrown = true;
+      cancel_task();
     }
   }
 
@@ -115,9 +107,13 @@ class dispatch_run {
   }
 
   /// The task at hand has thrown. Without a look at its context, which another waiter may have reset since. [C7]
-  [[gnu::noinline]] void cancel_task() {
+  void cancel_task() noexcept {
     at_hand_ = at_hand_->cancel(d_.ed);
     bypassed_ = at_hand_ != nullptr;
+    if (!bypassed_) {
+      d_.critical_allowed = scope_.takes_critical;
+      d_.isolation = scope_.isolation;
+    }
   }
 
   /// A critical task goes before the one at hand, which waits in the own deque.
