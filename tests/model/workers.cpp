@@ -55,6 +55,10 @@ struct house {
   const arena* held = nullptr;
   sync::parker has_begun;
   sync::parker may_end;
+  // The first worker that is about to leave an arena does so when somebody lets it.
+  sync::atomic<bool> holds_leaver{false};
+  sync::parker is_leaving;
+  sync::parker may_leave;
 };
 
 house* here = nullptr;
@@ -140,6 +144,10 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
     stay_in(t, a, number);
     a.search().adopt(t);
     run(t, a);
+    if (here->holds_leaver.load(sync::relaxed) && here->holds_leaver.exchange(false, sync::relaxed)) {
+      here->is_leaving.unpark();
+      here->may_leave.park();
+    }
     a.worker_leaves(t.domain, number);
     a.release_slot(number);
   }
@@ -305,6 +313,24 @@ const each_alone one_after_another("workers: two arenas, one after the other", [
   w.require_done(2);
   w.require_ended();
 });
+
+/// [A10] It goes to the second, whose task ends when the first one's has been run.
+const scenario wanted_twice("workers: a worker that leaves is wanted in two arenas, another is idle",
+                            bounds(1, 0, false), [] {
+                              world w(3);
+                              w.at_home.holds_leaver.store(true, sync::relaxed);
+                              arena& a = w.make(2);
+                              arena& b = w.make(2, 0);
+                              threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
+                                                       a.enqueue(any_task(), work_places::no_home);
+                                                       w.at_home.is_leaving.park();
+                                                       w.at_home.held = &b;
+                                                       a.enqueue(any_task(), work_places::no_home);
+                                                       w.at_home.may_leave.unpark();
+                                                       b.enqueue(any_task(), work_places::no_home);
+                                                     }});
+                              w.require_done(3);
+                            });
 
 /// [S18]
 const each_alone awake("workers: a worker waits awake between two arenas", [] {

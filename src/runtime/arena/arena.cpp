@@ -132,8 +132,7 @@ void arena::release_slot(slot_id number) noexcept {
   if (__builtin_expect(sleepers_.any_for_slot(), false)) {
     sleepers_.call_for_slot();
   }
-  if (__builtin_expect(missed_wake_.load(sync::relaxed), false)) {
-    missed_wake_.store(false, sync::relaxed);
+  if (missed_wake_.take()) {  // [A7]
     call_for_work_left(slot(number).home);
   }
   if (__builtin_expect(thieves_stay(), false) && !slot(number).tasks.looks_empty()) {
@@ -158,9 +157,7 @@ bool arena::worker_could_enter() noexcept {
   if (has_free_worker_slot()) {
     return true;
   }
-  // [A7] Noted before the second look; partner: a freed slot, then the look at the note in release_slot().
-  missed_wake_.store(true, sync::relaxed);
-  sync::heavy_fence();
+  missed_wake_.note();  // [A7] before the second look
   return has_free_worker_slot();
 }
 
@@ -410,8 +407,10 @@ void arena::call_workers_for_phase() noexcept {
   if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
-  while (has_unfilled_share() && worker_could_enter() &&
-         supplier_.send_worker(*this, domain_index{0}, domain_count(), turned_away::waits)) {
+  // Each once: where so many are called that the first have looked in vain before the last comes, it would never end.
+  for (unsigned left = max_workers(); left != 0 && has_unfilled_share() && worker_could_enter() &&
+                                      supplier_.send_worker(*this, domain_index{0}, domain_count(), turned_away::waits);
+       --left) {
   }
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "runtime/arena/missed_wake.hpp"
 #include "runtime/arena/observer_list.hpp"
 #include "runtime/arena/searchers.hpp"
 #include "runtime/arena/sleepers.hpp"
@@ -273,7 +274,7 @@ class arena final : public work_places, private search_caller {
   const unsigned reserved_slots_;
   const unsigned max_workers_;
   task_group_context default_context_{task_group_context::isolated, task_group_context::fp_settings};
-  sync::atomic<bool> missed_wake_{false};  ///< a worker was wanted while no slot was free [A7]
+  missed_wake missed_wake_;
   sync::atomic<int> phases_{0};
   sync::atomic<bool> leaves_fast_once_{false};
   /// [S19] A burst of work begins with a call while no worker is here, and ends when the last one has left. relaxed,

@@ -47,8 +47,8 @@ class search_pace {
     const auto now = std::chrono::steady_clock::now();
     if (began_ == never) {
       began_ = now;
-    } else if (now - began_ > budget) {
-      return false;
+    } else if (now - began_ > budget && rounds_ > home_rounds) {
+      return false;  // not before it has looked for all that it may take: who only came back would find it never
     }
     if (!is_over_now) {
       sched_yield();

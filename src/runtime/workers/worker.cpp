@@ -214,9 +214,13 @@ arena* resource_manager::find_work(domain_index domain, bool& stands_by) noexcep
     for (arena* a : served_) {
       if (found == nullptr && a->has_unfilled_share() && take_share(*a, domain)) {
         found = a;
-      } else if (domain_count_ > 1 && available() > 0 && unfilled_domain(*a, domain).value_or(domain) != domain) {
-        call_later(*a);  // [A10] it waits for a worker of another domain
-        needs_another = true;
+      } else if ((domain_count_ > 1 || found != nullptr) && available() > 0) {
+        // [A10] It waits for a worker of another domain, or for this one, who goes elsewhere.
+        const std::optional<domain_index> lacking = unfilled_domain(*a, domain);
+        if (lacking && (found != nullptr || *lacking != domain)) {
+          call_later(*a);
+          needs_another = needs_another || *lacking != domain;
+        }
       }
     }
     grown = take_to_call();

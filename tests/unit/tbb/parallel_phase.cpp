@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/own_process.hpp"
 
 namespace {
 
@@ -265,6 +266,14 @@ TEST(leave_policy, is_copied_with_the_other_settings) {
       EXPECT_EQ(peek(attached).policy(), policy);
     });
   }
+}
+
+/// So many are called that the first have looked in vain before the last comes.
+TEST(parallel_phase, begins_in_an_arena_of_very_many_threads) {
+  homing::testing::in_own_process({{"HOMING_TOPOLOGY", "node:4 core:256 pu:1"}}, [] {
+    task_arena arena(1000);
+    const phase held(arena);
+  });
 }
 
 }  // namespace
