@@ -1,19 +1,26 @@
-// Forks whose stack is left in a branch: it goes on on another thread after tbb::task::suspend(). Also built with Clang, where that is there; and on stock oneTBB.
+// Forks whose stack is left in a branch: it goes on on another thread after tbb::task::suspend(), or in the child of a
+// fork(), where the other threads are gone. Also built with Clang, where that is there; and on stock oneTBB.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/concurrent_queue.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task.h>
+#include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <homing/fork_join.hpp>
 
 #include <atomic>
 #include <thread>
 
+#include "unit/common/forked_child.hpp"
 #include "unit/common/forks.hpp"
 
 namespace {
 
 using homing::fork_join;
 using homing::testing::await;
+using homing::testing::fib;
+using homing::testing::on_stock;
+using homing::testing::parallelism;
 using homing::testing::with_helpers;
 
 // ---- suspended
@@ -102,6 +109,46 @@ TEST(fork_join, each_fork_of_a_function_is_on_the_thread_that_it_is_on_then) {
   });
   EXPECT_EQ(sum.load(), 6 * tasks * rounds);
   EXPECT_EQ(ran.load(), 2 * tasks * rounds);
+}
+
+// ---- in the child of a fork()
+
+bool loops_work() {
+  std::atomic<int> ran{0};
+  tbb::parallel_for(0, 100, [&](int) { ++ran; });
+  return ran == 100;
+}
+
+/// Parent and child both come to the join of a fork whose first branch forks the process.
+template <class Before>
+void fork_in_a_branch(Before&& before) {
+  pid_t child = -1;
+  const auto [left, right] = fork_join(
+      [&] {
+        before();
+        child = ::fork();
+        if (child == 0) alarm(30);
+        return fib(10);
+      },
+      [] { return fib(11); });
+  if (child == 0) _exit(left + right == 144 && fib(12) == 144 && loops_work() ? 0 : 1);
+  EXPECT_EQ(left + right, 144);
+  EXPECT_TRUE(homing::testing::has_ended_well(child));
+}
+
+/// The thread is outside tasks, and alone: whoever runs the other branch, it is not a thread that the child lacks.
+TEST(fork_join, a_child_of_a_fork_in_a_branch_joins_the_others) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  if (on_stock()) GTEST_SKIP() << "what stock oneTBB's tasks do in a child is not ours to ask";
+  const parallelism one(parallelism::max_allowed_parallelism, 1);
+  const auto give_all = [] { tbb::this_task_arena::isolate([] {}); };
+  fork_in_a_branch([] {});
+  fork_in_a_branch(give_all);
+  std::thread([&] {
+    fork_in_a_branch(give_all);
+    fork_in_a_branch([] {});
+  }).join();
 }
 
 }  // namespace
