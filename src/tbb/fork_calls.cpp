@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/dispatch/forks.hpp"
 #include "runtime/process/implicit_arena.hpp"
@@ -24,19 +25,25 @@ bool pushed(fork_lane& where) noexcept {
 }
 
 bool join_slowly(fork_lane& where, std::size_t at, fork_branch& b) noexcept {
+  lane& pushed_to = static_cast<lane&>(where);
   // relaxed: null by this thread's own hand, also on another thread before the stack moved, or else F3 tells.
-  if (b.run.load(sync::relaxed) != nullptr && static_cast<lane&>(where).has_back(at)) {
+  if (b.run.load(sync::relaxed) != nullptr && pushed_to.has_back(at)) {
     return true;
   }
+  pushed_to.remove_unjoined();
   thread_state& t = this_thread();
   if (t.forks != nullptr) {
     t.forks->forget_given();
   }
-  run_until_empty(t, nullptr, wait_of(b));  // [F8]
+  // [F8] A branch that was kept is waited for by nobody, and its thread may have no arena: there was no memory for one.
+  if (arena_access::is_waited_for(wait_of(b))) {
+    run_until_empty(t, nullptr, wait_of(b));
+  }
   return b.end == fork_branch::fate::kept;
 }
 
 void give_to_domain(fork_branch& b, std::uint32_t domain) noexcept {
+  this_thread().forks->add_unjoined();
   try {
     thread_state& t = arena_thread();
     task* const work = make_task_of(t, b);

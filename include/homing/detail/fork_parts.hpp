@@ -6,6 +6,7 @@
 #pragma once
 
 #include <homing/detail/fork_lane.hpp>
+#include <homing/detail/read_anew.hpp>
 #include <homing/detail/tasks_door.hpp>
 
 #include <atomic>
@@ -174,8 +175,10 @@ inline constinit thread_local fork_lane* known_lane __attribute__((tls_model("in
   return nullptr;
 }
 
+/// Anew each time: a branch that suspends may have moved the stack to another thread. [F7]
 [[gnu::always_inline]] inline fork_lane* lane_of_caller() noexcept {
-  fork_lane* const known = known_lane;
+  fork_lane* known;
+  HOMING_READ_ANEW(known, known_lane, "_ZN6homing6detail10known_laneE");
   return __builtin_expect(known != nullptr, true) ? known : open_lane();
 }
 

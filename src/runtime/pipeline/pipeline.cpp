@@ -28,6 +28,20 @@ thread_local placed_filter just_placed;
 
 thread_local unsigned items_fetched = 0;
 
+// Not inlined: compilers take the address of a thread's own variable for constant within a function, and a body may
+// have moved the stack to another thread.
+
+/// Taken back, since the next one to look may be a call whose body waited, with this one inside it.
+[[gnu::noinline]] bool take_stop_of(const d1::base_filter& filter) noexcept {
+  return std::exchange(stopped_filter, nullptr) == &filter;
+}
+[[gnu::noinline]] placed_filter take_placed() noexcept { return std::exchange(just_placed, {}); }
+/// Whether the time of the item to be fetched is taken: of one in so many.
+[[gnu::noinline]] bool next_item_is_timed() noexcept {
+  constexpr unsigned timed_one_in = 32;
+  return ++items_fetched % timed_one_in == 0;
+}
+
 }  // namespace
 
 // ---- the buffer before a serial filter
@@ -209,16 +223,13 @@ class stage_task final : public d1::task {
   bool fetch(d1::execution_data& ed) {
     d1::base_filter& filter = *stage_->filter;
     const bool serial = filter.is_serial();
-    constexpr unsigned timed_one_in = 32;
-    began_ns_ = ++items_fetched % timed_one_in == 0 ? homing::platform::monotonic_ns() : 0;
+    began_ns_ = next_item_is_timed() ? homing::platform::monotonic_ns() : 0;
     if (!serial) {
       start_next_input(ed);
     }
     const bool may_be_null = filter.object_may_be_null();
     void* item = filter(nullptr);
-    // Taken back: the next one to look may be a call whose body waited, with this one inside it. A body's stop is said
-    // when it has returned.
-    const bool said_stop = std::exchange(stopped_filter, nullptr) == &filter;
+    const bool said_stop = take_stop_of(filter);  // a body's stop is said when it has returned
     const bool stopped = item == nullptr && (said_stop || !may_be_null);
     if (stopped) {
       pipeline_.ended_.store(true, sync::release);
@@ -350,6 +361,11 @@ class stage_task final : public d1::task {
 
 // ---- the whole
 
+void end_of_filter::operator()(d1::base_filter* filter) const noexcept {
+  filter->~base_filter();
+  r1::deallocate_memory(filter);
+}
+
 pipeline::pipeline(d1::task_group_context& context, std::size_t tokens, const d1::filter_node& chain)
     : context_(context), tokens_(tokens) {
   add_stages(chain);
@@ -362,8 +378,6 @@ pipeline::~pipeline() {
         s.filter->finalize(item);
       }
     }
-    s.filter->~base_filter();
-    r1::deallocate_memory(s.filter);
   }
 }
 
@@ -374,11 +388,12 @@ void pipeline::add_stages(const d1::filter_node& node) {
     return;
   }
   stage& added = stages_.emplace_back();
-  just_placed = {};
-  d1::base_filter* const f = added.filter = node.create_filter();
-  if (just_placed.filter == f) {
-    added.home = just_placed.home;
-    added.placed = just_placed.placed;
+  static_cast<void>(take_placed());
+  d1::base_filter* const f = node.create_filter();
+  added.filter.reset(f);
+  if (const placed_filter placed = take_placed(); placed.filter == f) {
+    added.home = placed.home;
+    added.placed = placed.placed;
   }
   f->my_pipeline = this;
   if (f->is_serial() && stages_.size() > 1) {

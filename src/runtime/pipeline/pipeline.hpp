@@ -65,9 +65,14 @@ class input_buffer {
   std::vector<cell> ring_;
 };
 
+/// A filter as its node has made it: in memory of ours, which ends with it.
+struct end_of_filter {
+  void operator()(d1::base_filter* filter) const noexcept;
+};
+
 /// A filter in its place in the chain.
 struct stage {
-  d1::base_filter* filter = nullptr;
+  std::unique_ptr<d1::base_filter, end_of_filter> filter;
   std::unique_ptr<input_buffer> buffer;  ///< before a serial filter that is not the first
   homing::detail::item_home home = nullptr;
   const void* placed = nullptr;  ///< for `home`

@@ -27,7 +27,7 @@ void leave_implicit_arena(thread_state& t, after_use workers) noexcept;
 [[nodiscard]] bool in_implicit_arena_or_none(const thread_state& t) noexcept;
 
 /// In the child of a fork: a thread outside tasks enters a new implicit arena at its next use; one that is in the
-/// middle of something goes on in its old arena, alone.
+/// middle of something, or has given branches of a fork, goes on in its old arena, alone.
 void abandon_arenas_after_fork(thread_state& t) noexcept;
 
 }  // namespace homing::scheduler

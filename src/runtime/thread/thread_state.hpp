@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <homing/detail/read_anew.hpp>
+
 #include "memory/small_object_pool.hpp"
 #include "observe/counters.hpp"
 #include "observe/task_homes.hpp"
@@ -124,9 +126,11 @@ extern constinit thread_local thread_state* this_thread_or_null
 /// `stack_bytes`: with which the thread was made; 0: the system is asked. Errors: std::bad_alloc.
 [[gnu::noinline]] thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 
-/// The calling thread's record, made if need be. It may not be in an arena yet.
-inline thread_state& this_thread() {
-  thread_state* t = this_thread_or_null;
+/// The calling thread's record, made if need be. It may not be in an arena yet. Looked up anew each time: what runs
+/// between two calls may have moved the stack to another thread.
+[[gnu::always_inline]] inline thread_state& this_thread() {
+  thread_state* t;
+  HOMING_READ_ANEW(t, this_thread_or_null, "_ZN6homing9scheduler19this_thread_or_nullE");
   if (__builtin_expect(t == nullptr, false)) {
     return make_this_thread(thread_kind::application, domain_index{0});
   }

@@ -19,6 +19,16 @@
 
 namespace homing::testing {
 
+/// Waits for a child's end; true if it was right.
+inline bool has_ended_well(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) != child) {
+  }
+  EXPECT_FALSE(WIFSIGNALED(status)) << "a child was ended by signal " << WTERMSIG(status)
+                                    << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+  return status == 0;
+}
+
 /// Forks; true for the parent if the child's `body` was true. A child that hangs is ended by its alarm.
 template <typename Body>
 bool child_can(Body&& body) {
@@ -27,12 +37,7 @@ bool child_can(Body&& body) {
     alarm(30);
     _exit(body() ? 0 : 1);
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) != child) {
-  }
-  EXPECT_FALSE(WIFSIGNALED(status)) << "a child was ended by signal " << WTERMSIG(status)
-                                    << (WTERMSIG(status) == SIGALRM ? ": it hung" : "");
-  return status == 0;
+  return has_ended_well(child);
 }
 
 }  // namespace homing::testing

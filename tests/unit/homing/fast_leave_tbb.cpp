@@ -1,5 +1,5 @@
-// Arenas that their workers leave fast: what they may take of work for another domain they take before they leave, and do
-// not come back for it for ever.
+// Arenas that their workers leave fast: what they may take of work for another domain they take before they leave, and
+// do not come back for it for ever.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 #include <homing/tasks.hpp>

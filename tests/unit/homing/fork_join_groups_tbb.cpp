@@ -1,5 +1,5 @@
-// Forks among tasks: cancelled, isolated, suspended, in several arenas, from any thread, by address, in pinned
-// sections, without membarrier; and on stock oneTBB.
+// Forks among tasks: cancelled, isolated, in several arenas, from any thread, by address, in pinned sections, without
+// membarrier; and on stock oneTBB.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task.h>
@@ -285,44 +285,6 @@ TEST(fork_join, at_the_end_of_a_thread) {
     EXPECT_EQ(fib(12), 144);
   }).join();
   EXPECT_EQ(forks_at_its_end::result.load(), 144);
-}
-
-/// Each branch suspends, and whoever resumes it lets it go on on whatever thread.
-long suspended_tree(int depth) {
-  if (depth == 0) {
-    tbb::task::suspend(
-        [](tbb::task::suspend_point point) { std::thread([point] { tbb::task::resume(point); }).detach(); });
-    return 1;
-  }
-  const auto [left, right] =
-      fork_join([=] { return suspended_tree(depth - 1); }, [=] { return suspended_tree(depth - 1); });
-  return left + right;
-}
-
-TEST(fork_join, branches_may_suspend) {
-  with_helpers([] {
-    for (int round = 0; round < 10; ++round) ASSERT_EQ(suspended_tree(6), 64);
-  });
-}
-
-TEST(fork_join, a_suspended_branch_leaves_the_others_to_others) {
-  with_helpers([] {
-    for (int round = 0; round < 50; ++round) {
-      std::atomic<bool> ran{false};
-      tbb::task::suspend_point point{};
-      fork_join(
-          [&] {
-            tbb::task::suspend([&](tbb::task::suspend_point p) {
-              point = p;
-              std::thread([&ran, p] {
-                await("the branch below", [&] { return ran.load(); });
-                tbb::task::resume(p);
-              }).detach();
-            });
-          },
-          [&] { ran = true; });
-    }
-  });
 }
 
 // ---- addresses

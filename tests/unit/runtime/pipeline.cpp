@@ -273,4 +273,52 @@ TEST(pipelines, a_null_item_is_not_lost_where_its_input_waits) {
   EXPECT_EQ(through, made);
 }
 
+class counted_filter final : public tbb::detail::d1::base_filter {
+ public:
+  explicit counted_filter(int& alive) : base_filter(filter_is_serial), alive_(alive) { ++alive_; }
+  ~counted_filter() override { --alive_; }
+  void* operator()(void* item) override { return item; }
+
+ private:
+  int& alive_;
+};
+
+/// Makes the filters of a pipeline as oneTBB's headers do, for the last of which there is no memory.
+class counted_node final : public tbb::detail::d1::filter_node {
+ public:
+  counted_node(int& to_make, int& alive) : to_make_(to_make), alive_(alive) { add_ref(); }
+  tbb::detail::d1::base_filter* create_filter() const override {
+    if (to_make_-- == 0) throw std::bad_alloc();
+    return new (tbb::detail::r1::allocate_memory(sizeof(counted_filter))) counted_filter(alive_);
+  }
+
+ private:
+  int& to_make_;
+  int& alive_;
+};
+
+TEST(pipelines, filters_that_were_made_end_where_a_later_one_can_not_be_made) {
+  using tbb::detail::d1::filter_node;
+  for (const int made : {0, 1, 2, 3}) {
+    int left = made;
+    int alive = 0;
+    counted_node leaf(left, alive);
+    filter_node two(&leaf, &leaf);
+    two.add_ref();
+    const filter_node three(&two, &leaf);
+    tbb::task_group_context context;
+    const auto make = [&] {
+      const tbb::detail::r1::pipeline whole(context, 1, three);
+      EXPECT_EQ(alive, 3);
+    };
+    if (made == 3) {
+      make();
+    } else {
+      EXPECT_THROW(make(), std::bad_alloc);
+    }
+    EXPECT_EQ(left, made == 3 ? 0 : -1);
+    EXPECT_EQ(alive, 0) << made << " were made";
+  }
+}
+
 }  // namespace
