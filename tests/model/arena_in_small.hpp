@@ -2,6 +2,8 @@
 /// domains (doors_workers/). To be included by one file a program.
 #pragma once
 
+#include <mutex>
+
 #include "engine/model.hpp"
 #include "runtime/arena/arena.cpp"
 #include "runtime/arena/arena_memory.cpp"
@@ -23,6 +25,17 @@ void __TBB_EXPORTED_FUNC destroy(d1::task_group_context& /*context*/) {}
 
 namespace homing::scheduler {
 
+/// Who may visit an arena, and the lock of those who give a reference. None in most models.
+struct giving {
+  thread_state* newest = nullptr;
+  std::mutex one_at_a_time;
+  static inline giving* here = nullptr;
+};
+bool give_to_visitor(arena& a) noexcept {
+  giving* const all = giving::here;
+  return all != nullptr && give_to_visitor(a, all->newest, all->one_at_a_time);
+}
+
 inline unsigned domains_of_machine = 1;  ///< of the next execution
 inline const topology::machine one_domain(1, 2);
 inline const topology::machine two_domains(2, 1);
@@ -36,8 +49,12 @@ inline void stay_in(thread_state& t, arena& a, slot_id number) {
 }
 
 /// Whoever wants workers gets none.
-class no_workers final : public worker_supplier {
+class no_workers : public worker_supplier {
  public:
+  no_workers() = default;
+  virtual ~no_workers() = default;
+  no_workers(const no_workers&) = delete;
+  no_workers& operator=(const no_workers&) = delete;
   void link(arena& /*a*/) override {}
   void retire(arena& a) override { a.end(); }
   void demand_changed() noexcept override {}

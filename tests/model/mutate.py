@@ -52,6 +52,7 @@ MODELS = {
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/runtime/arena/library_users.hpp": "library_users",
     "src/runtime/arena/slot_hold.hpp": "slots",
+    "src/runtime/thread/visit_mark.hpp": "visitors",
     "src/runtime/task/exception_word.hpp": "exceptions",
     "src/sync/asymmetric_fence.hpp": "fences",
     "src/runtime/arena/searchers.hpp": "waits",

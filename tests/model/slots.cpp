@@ -3,6 +3,7 @@
 /// two that hold the slot; docs/protocols/arena.md [A1], [A23].
 #include "engine/model.hpp"
 #include "runtime/arena/slot_hold.hpp"
+#include "sync/asymmetric_fence.hpp"
 
 namespace {
 
@@ -127,71 +128,6 @@ const scenario two_want_it("slots: two threads want one slot", {}, [] {
     }
   };
   threads({come, come});
-});
-
-// ---- visitors [A4]
-
-/// The arena of a visitor: it ends with its last reference, whoever drops that.
-struct visited_arena {
-  scheduler::visit_mark mark;
-  sync::atomic<int> references;
-  sync::plain<int> ended = 0;
-  sync::plain<int> made_by_task_arena = 0;  ///< what its user did there before it ended its task_arena
-
-  explicit visited_arena(int users) : references(users) { mark.begin(); }
-
-  void drop(unsigned count) {
-    for (; count != 0; --count) {
-      const int before = references.fetch_sub(1, sync::acq_rel);
-      require(before > 0, "A4: whoever drops a reference has one");
-      if (before == 1) {
-        ended = ended + 1 + 0 * made_by_task_arena;  // whoever ends it reads all of it
-      }
-    }
-  }
-  void end_task_arena() {
-    if (!(mark.is_visited() && mark.give())) {
-      drop(1);
-    }
-  }
-  void leave() { drop(mark.end()); }
-  void require_ended_once() const { require(ended == 1, "A4: the last reference ends the arena, once"); }
-};
-
-const scenario visitor_ends("slots: a visitor ends the task_arena that it is in", {}, [] {
-  visited_arena a(1);
-  a.end_task_arena();
-  require(a.ended == 0, "A4: the arena lasts as long as the visit");
-  a.leave();
-  a.require_ended_once();
-});
-
-const scenario another_ends("slots: a visitor leaves while another thread ends the task_arena", {}, [] {
-  visited_arena a(1);
-  threads({[&] { a.leave(); },
-           [&] {
-             a.made_by_task_arena = 1;
-             a.end_task_arena();
-           }});
-  require(a.made_by_task_arena == 1, "all that its user did is seen");
-  a.require_ended_once();
-});
-
-const scenario two_end("slots: a visitor leaves while two threads end their task_arenas", {}, [] {
-  visited_arena a(2);
-  threads({[&] { a.leave(); }, [&] { a.end_task_arena(); }, [&] { a.end_task_arena(); }});
-  a.require_ended_once();
-});
-
-const scenario next_visitor("slots: one visitor leaves and the next one comes, while the task_arena ends", {}, [] {
-  visited_arena a(1);
-  threads({[&] {
-             a.leave();
-             a.mark.begin();
-             a.leave();
-           },
-           [&] { a.end_task_arena(); }});
-  a.require_ended_once();
 });
 
 }  // namespace

@@ -53,6 +53,7 @@ struct house {
   std::chrono::nanoseconds awake{0};
   // A task of this arena ends when one of another arena has been run.
   const arena* held = nullptr;
+  arena* ended_by_task = nullptr;  ///< a task of this arena ends the task_arena
   sync::parker has_begun;
   sync::parker may_end;
   // The first worker that is about to leave an arena does so when somebody lets it.
@@ -102,6 +103,9 @@ bool run_one(arena& a) {
     here->may_end.unpark();
   }
   here->done.fetch_add(1, sync::relaxed);
+  if (&a == here->ended_by_task) {
+    a.drop_reference();
+  }
   return true;
 }
 
@@ -271,6 +275,15 @@ const scenario enqueued("workers: a task is enqueued, and its maker goes", bound
                            a.enqueue(any_task(), work_places::no_home);
                            a.drop_reference();
                          }});
+  w.require_done(1);
+  w.require_ended();
+});
+
+const scenario enqueued_end("workers: an enqueued task ends the arena", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(2);
+  w.at_home.ended_by_task = &a;
+  threads_until_settled({rest_until_called_0, [&] { a.enqueue(any_task(), work_places::no_home); }});
   w.require_done(1);
   w.require_ended();
 });

@@ -425,12 +425,9 @@ void arena::found_nothing_left() noexcept {
   }
 }
 
-void arena::leave_references(unsigned count) noexcept {
-  const auto is_heir = [](arena_slot& s) { return s.visit.is_visited() && s.visit.give(); };
-  for (; count != 0; --count) {
-    if (std::none_of(slots().begin(), slots().end(), is_heir)) {
-      drop_reference();
-    }
+void arena::leave_reference() noexcept {
+  if (!give_to_visitor(*this)) {
+    drop_reference();
   }
 }
 

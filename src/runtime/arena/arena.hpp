@@ -155,15 +155,16 @@ class arena final : public work_places, private search_caller {
   }
   void drop_user(after_use workers = after_use::workers_end) noexcept {
     worker_supplier& supplier = supplier_;
-    if (account_.users.fetch_sub(1, sync::relaxed) == 1) {
-      leave_references(1);
+    // acq_rel: the last user sees the visitors that came through others.
+    if (account_.users.fetch_sub(1, sync::acq_rel) == 1) {
+      leave_reference();
     } else {
       drop_reference();  // another user's is left, which visitors rely on
     }
     supplier.drop_user(workers);
   }
-  /// Drops so many, unless somebody visits the arena: then the visitor has them. [A4]
-  void leave_references(unsigned count) noexcept;
+  /// Drops it, unless somebody visits the arena: then the visitor has it. [A4]
+  void leave_reference() noexcept;
 
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
   /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
@@ -289,6 +290,18 @@ class arena final : public work_places, private search_caller {
   worker_account account_;
   sleepers sleepers_;
   const std::span<unsigned> cpus_by_domain_;
+};
+
+/// [A4] For whoever goes on using an arena that may end meanwhile. Visitors don't rely on it.
+class arena_reference {
+ public:
+  explicit arena_reference(arena& a) noexcept : arena_(a) { arena_.add_reference(); }
+  ~arena_reference() { arena_.drop_reference(); }
+  arena_reference(const arena_reference&) = delete;
+  arena_reference& operator=(const arena_reference&) = delete;
+
+ private:
+  arena& arena_;
 };
 
 }  // namespace homing::scheduler

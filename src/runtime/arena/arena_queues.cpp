@@ -1,7 +1,7 @@
 /// What is handed to an arena and to no thread of it: queues, and the worker that must come for what is in them.
 ///
 /// Threads:   any.
-/// Protocols: docs/protocols/arena.md [A3], [A12], [A20], sleep.md [S2], [S14].
+/// Protocols: docs/protocols/arena.md [A3], [A4], [A12], [A20], sleep.md [S2], [S14].
 #include <algorithm>
 
 #include "runtime/arena/arena.hpp"
@@ -15,12 +15,14 @@ void arena::detach(task& t, domain_index home) {
 }
 
 void arena::submit(task& t, domain_index home_or_none) {
+  const arena_reference until_called(*this);  // the task may end the arena
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   sync::full_fence();
   new_enqueued_work(home_or_none);
 }
 
 void arena::enqueue(task& t, domain_index home_or_none) {
+  const arena_reference until_called(*this);
   (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
   sync::full_fence();
   want_mandatory_worker();
@@ -71,6 +73,7 @@ void arena::overflow(task& t) {
 }
 
 void arena::submit_critical(task& t) {
+  const arena_reference until_called(*this);
   critical.push(t);
   new_common_work({work_kind::critical, task_access::isolation(t)});
 }

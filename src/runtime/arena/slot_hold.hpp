@@ -1,13 +1,10 @@
-/// What others may conclude from a slot: whether a thread holds it, whether that one came by execute(), and whether it
-/// may push behind a light fence.
+/// What others may conclude from a slot: whether a thread holds it, and whether it may push behind a light fence.
 ///
 /// Ownership: the arena's; the search flag lies on a cache line of its own, since it often changes.
-/// Threads:   slot_hold: any takes it, its holder frees it; search_flag and visit_mark: its holder writes, but for
-///            give(), which anybody calls who has a reference to the arena; questions: any.
-/// Protocols: docs/protocols/arena.md [A1], [A4], [A6], [A23].
+/// Threads:   slot_hold: any takes it, its holder frees it; search_flag: its holder writes; questions: any.
+/// Protocols: docs/protocols/arena.md [A1], [A23].
 #pragma once
 
-#include "sync/asymmetric_fence.hpp"
 #include "sync/atomic.hpp"
 
 namespace homing::scheduler {
@@ -48,44 +45,6 @@ class search_flag {
  private:
   friend bool may_push_lightly(const slot_hold& hold, const search_flag& searching) noexcept;
   sync::atomic<bool> is_set_{false};
-};
-
-/// [A4] A visitor has no reference of its own: the task_arena's is enough, unless that ends during the visit. Then the
-/// visitor is given it, to drop when it has left.
-class visit_mark {
- public:
-  /// The caller has just taken the slot.
-  void begin() noexcept { visited_.store(true, sync::relaxed); }
-  /// How many references the visitor was given: it has them now. The slot is not free yet.
-  [[nodiscard]] unsigned end() noexcept {
-    visited_.store(false, sync::relaxed);
-    sync::light_fence();  // partner: the gift, then the second look at the mark
-    if (__builtin_expect(owed_.load(sync::relaxed) == 0, true)) {
-      return 0;
-    }
-    return owed_.exchange(0, sync::acquire);  // acquire: what the giver did in the arena
-  }
-  /// A hint: a visitor that has begun before the caller's own time there, in the program's order, is seen.
-  [[nodiscard]] bool is_visited() const noexcept { return visited_.load(sync::relaxed); }
-  /// A reference of the caller's becomes the visitor's; false if there is none, and the caller has it still.
-  [[nodiscard]] bool give() noexcept {
-    owed_.fetch_add(1, sync::release);
-    sync::heavy_fence();  // partner: the end of the mark, then the look for gifts
-    if (visited_.load(sync::relaxed)) {
-      return true;
-    }
-    // It left meanwhile: either it has found the gift, or nobody will.
-    for (unsigned owed = owed_.load(sync::relaxed); owed != 0;) {
-      if (owed_.compare_exchange_weak(owed, owed - 1, sync::relaxed, sync::relaxed)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  sync::atomic<bool> visited_{false};
-  sync::atomic<unsigned> owed_{0};
 };
 
 /// [A23] Behind a full fence of the caller's: false if nobody pushes here behind a light fence before having passed a

@@ -27,7 +27,6 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::work_deque tasks;
   // Searchers of the same domain read these in every round; hardly anybody writes them.
   alignas(sync::cache_line_bytes) slot_hold hold;
-  visit_mark visit;                                   ///< of a thread that has come by execute()
   sync::atomic<domain_index> domain{domain_index{}};  ///< of the thread in it
   sync::atomic<std::uint16_t> l3_group{0};            ///< of the thread in it
   domain_index home{};                                ///< that mail to this slot belongs to; fixed

@@ -284,6 +284,7 @@ void work_until_empty(thread_state& t, arena& a) {
     dispatch(*t.running, nullptr, waiter, search_mark::none);
     return;
   }
+  const arena_reference until_empty(a);
   for (;;) {
     const slot_id number = a.occupy_slot(t, thread_kind::application);
     if (number != no_slot) {

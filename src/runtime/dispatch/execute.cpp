@@ -78,20 +78,8 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
   return number;
 }
 
-/// [A4] While it waits at the door, and visits nothing yet. Other visitors don't rely on it.
-class reference_at_the_door {
- public:
-  explicit reference_at_the_door(arena& a) noexcept : arena_(a) { arena_.add_reference(); }
-  ~reference_at_the_door() { arena_.drop_reference(); }
-  reference_at_the_door(const reference_at_the_door&) = delete;
-  reference_at_the_door& operator=(const reference_at_the_door&) = delete;
-
- private:
-  arena& arena_;
-};
-
 void delegate(thread_state& t, arena& a, tbb::detail::d1::delegate_base& body) {
-  const reference_at_the_door reference(a);
+  const arena_reference at_the_door(a);
   wait_context done(1);
   task_group_context ctx(task_group_context::isolated);
   context_access::bind(ctx, nullptr, a.default_context());

@@ -66,13 +66,11 @@ slot_id slot_held_in(const thread_state& t, const arena& a) noexcept {
 attachment::~attachment() {
   thread_state& t = *base_.thread;
   arena& a = *t.in;
-  unsigned owed = 0;
   drop_suspend_point(base_);
   move_lane(t, t.slot, outer_slot_, outer_arena_ != nullptr ? *outer_arena_ : a);
   if (outer_base_ != nullptr) {
     t.slot->base = outer_base_;
   } else {
-    owed = t.slot->visit.end();
     a.release_slot(t.slot_number);
   }
   t.stay = outer_stay_;
@@ -82,9 +80,6 @@ attachment::~attachment() {
   t.slot_number = outer_number_;
   t.notified = outer_notified_;
   t.entered_as = outer_entered_as_;
-  if (__builtin_expect(owed != 0, false)) {
-    a.leave_references(owed);  // it may end with this [A4]
-  }
 }
 
 namespace {
@@ -134,10 +129,9 @@ void notify_entry(thread_state& t) {
   }
 }
 
-arena_visit::arena_visit(thread_state& t, arena& a, slot_id number) : stay_(t, a, number, thread_kind::application) {
-  if (stay_.frees_slot()) {  // else the outer stay lasts longer, and has a mark or a reference of its own
-    t.slot->visit.begin();   // [A4] before an observer is told: it may end the arena
-  }
+arena_visit::arena_visit(thread_state& t, arena& a, slot_id number)
+    : hold_(t, a),  // before an observer is told: it may end the arena
+      stay_(t, a, number, thread_kind::application) {
   notify_entry(t);
   fp_.use(context_access::fp(a.default_context()));
 }

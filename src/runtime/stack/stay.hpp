@@ -6,6 +6,7 @@
 
 #include "platform/fp_settings.hpp"
 #include "runtime/arena/arena.hpp"
+#include "runtime/stack/visit_hold.hpp"
 #include "runtime/thread/dispatcher.hpp"
 #include "runtime/thread/thread_state.hpp"
 
@@ -22,8 +23,6 @@ class attachment {
   attachment& operator=(const attachment&) = delete;
 
   [[nodiscard]] dispatcher& base() noexcept { return base_; }
-  /// False if an outer stay has it.
-  [[nodiscard]] bool frees_slot() const noexcept { return outer_base_ == nullptr; }
 
  private:
   dispatcher base_;
@@ -99,6 +98,7 @@ class arena_visit {
   [[nodiscard]] dispatcher& base() noexcept { return stay_.base(); }
 
  private:
+  visit_hold hold_;  // ends last
   attachment stay_;
   platform::fp_guard fp_;
 };

@@ -101,6 +101,8 @@ void leave_this_thread() noexcept {
 
 thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
 
+bool give_to_visitor(arena& a) noexcept { return give_to_visitor(a, all_thread_states(), records_lock); }
+
 void lock_records_for_fork() noexcept {
   static_cast<void>(end_key());  // no thread is in the middle of making it
   records_lock.lock();

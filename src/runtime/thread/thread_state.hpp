@@ -1,7 +1,8 @@
 /// What the runtime knows about one thread, worker or application's.
 ///
 /// Ownership: records are never freed, only reused by later threads, so that a waker may touch one that has just left.
-/// Threads:   all fields belong to the thread itself, but for the parker (anybody may unpark) and the counters.
+/// Threads:   all fields belong to the thread itself, but for the parker (anybody may unpark), the counters and the
+///            mark of its visit.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "runtime/task/task_access.hpp"
 #include "runtime/thread/deep_stack.hpp"
 #include "runtime/thread/steal_backoff.hpp"
+#include "runtime/thread/visit_mark.hpp"
 #include "sync/linked_list.hpp"
 #include "sync/parker.hpp"
 
@@ -97,8 +99,11 @@ struct alignas(sync::cache_line_bytes) thread_state {
   observe::counters counters;
   observe::task_homes homes;
   sync::atomic<domain_index> domain_for_reports{domain_index{}};  ///< as `domain`, for other threads
-  thread_state* next_record = nullptr;                            ///< all records of the process; written once
   record_place free_place{*this};                                 ///< on the list of records that no thread has
+
+  // Whoever ends an arena reads these of all threads.
+  alignas(sync::cache_line_bytes) visit_mark visit;  ///< the outermost by execute()
+  thread_state* next_record = nullptr;               ///< all records of the process; written once
 
   /// An application's thread is in another domain now.
   void move_to_domain(domain_index to, unsigned domain_count) noexcept {
@@ -147,5 +152,9 @@ void keep_only_this_record_after_fork() noexcept;
 
 /// The newest of all records ever made, linked by next_record; counters of ended threads are kept.
 thread_state* all_thread_states() noexcept;
+
+/// [A4] A reference of the caller's becomes a visitor's; false if there is none who needs it, and the caller has it
+/// still.
+[[nodiscard]] bool give_to_visitor(arena& a) noexcept;
 
 }  // namespace homing::scheduler

@@ -136,6 +136,48 @@ TEST_F(visitors, are_inside_when_another_thread_ends_it) {
   }
 }
 
+// Without the visitor's hold it is a matter of time; for certain: tests/model/visitors.cpp.
+TEST_F(visitors, leave_while_a_task_ends_it) {
+  for (int r = 0; r < rounds; ++r) {
+    auto arena = std::make_unique<task_arena>(4);
+    std::atomic<bool> may_leave{false};
+    std::atomic<bool> ended{false};
+    arena->execute([&] {
+      arena->enqueue([&] {
+        may_leave = true;
+        arena.reset();
+        ended = true;
+      });
+      loop();
+      await("the task", [&] { return may_leave.load(); });
+    });
+    await("the arena's end", [&] { return ended.load(); });
+  }
+  EXPECT_EQ(ran, rounds * iterations);
+}
+
+TEST_F(visitors, end_both_arenas_from_the_inner_one) {
+  for (int r = 0; r < rounds; ++r) {
+    open_arena outer(4);
+    open_arena inner(4);
+    outer.execute([&] {
+      const void* const outer_before = outer.stands_for();
+      inner.execute([&] {
+        const void* const inner_before = inner.stands_for();
+        outer.terminate();
+        inner.terminate();
+        open_arena next(4);
+        next.initialize();
+        EXPECT_NE(next.stands_for(), outer_before) << "its memory is in use";
+        EXPECT_NE(next.stands_for(), inner_before) << "its memory is in use";
+        loop();
+      });
+      loop();
+    });
+  }
+  EXPECT_EQ(ran, 2 * rounds * iterations);
+}
+
 // Where no worker is allowed, a mandatory one may run the function for who waits at the door: then it is done already.
 TEST_F(visitors, wait_at_the_door_when_it_ends) {
   for (int r = 0; r < rounds; ++r) {

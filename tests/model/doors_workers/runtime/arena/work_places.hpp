@@ -39,7 +39,6 @@ struct arena_slot {
     [[nodiscard]] static bool looks_empty() noexcept { return true; }
   } tasks;
   slot_hold hold;
-  visit_mark visit;
   sync::atomic<domain_index> domain{domain_index{}};
   domain_index home{};
   dispatcher* base = nullptr;

@@ -10,6 +10,7 @@
 #include "runtime/task/lane.hpp"
 #include "runtime/task/search_scope.hpp"
 #include "runtime/task/task_access.hpp"
+#include "runtime/thread/visit_mark.hpp"
 #include "sync/parker.hpp"
 
 namespace homing::scheduler {
@@ -42,6 +43,8 @@ struct thread_state {
   after_switch_action after_switch;
   sync::parker parker;
   observe::counters counters;
+  visit_mark visit;
+  thread_state* next_record = nullptr;
 
   void move_to_domain(domain_index to, unsigned /*domain_count*/) noexcept { domain = to; }
 };
@@ -51,5 +54,6 @@ inline constexpr thread_state* this_thread_or_null = nullptr;
 thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 thread_state& this_thread();
 inline void leave_this_thread() noexcept {}
+[[nodiscard]] bool give_to_visitor(arena& a) noexcept;
 
 }  // namespace homing::scheduler
