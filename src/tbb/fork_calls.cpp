@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "platform/check.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/dispatch/forks.hpp"
@@ -25,13 +26,14 @@ bool pushed(fork_lane& where) noexcept {
 }
 
 bool join_slowly(fork_lane& where, std::size_t at, fork_branch& b) noexcept {
-  lane& pushed_to = static_cast<lane&>(where);
   // relaxed: null by this thread's own hand, also on another thread before the stack moved, or else F3 tells.
-  if (b.run.load(sync::relaxed) != nullptr && pushed_to.has_back(at)) {
+  if (b.run.load(sync::relaxed) != nullptr && static_cast<lane&>(where).has_back(at)) {
     return true;
   }
-  pushed_to.remove_unjoined();
   thread_state& t = this_thread();
+  platform::require_hot([&] { return t.unjoined_forks.load(sync::relaxed) != 0; },
+                        "F8: a branch that is joined here has left its lane");
+  t.unjoined_forks.fetch_sub(1, sync::relaxed);
   if (t.forks != nullptr) {
     t.forks->forget_given();
   }
@@ -43,7 +45,7 @@ bool join_slowly(fork_lane& where, std::size_t at, fork_branch& b) noexcept {
 }
 
 void give_to_domain(fork_branch& b, std::uint32_t domain) noexcept {
-  this_thread().forks->add_unjoined();
+  this_thread().unjoined_forks.fetch_add(1, sync::relaxed);
   try {
     thread_state& t = arena_thread();
     task* const work = make_task_of(t, b);
@@ -69,7 +71,7 @@ constexpr detail::fork_calls calls{
 lane& lane_of_this_thread() {
   thread_state& t = arena_thread();
   if (t.forks == nullptr) {
-    auto fresh = std::make_unique<lane>(t, calls);
+    auto fresh = std::make_unique<lane>(t, t.unjoined_forks, calls);
     publish(*fresh);
     t.forks = fresh.release();
     t.in->set_lane(*t.slot, t.forks);

@@ -31,9 +31,9 @@ struct giving {
   std::mutex one_at_a_time;
   static inline giving* here = nullptr;
 };
-bool give_to_visitor(arena& a) noexcept {
+bool give_to_visitor(arena& a, const known_visitors& known) noexcept {
   giving* const all = giving::here;
-  return all != nullptr && give_to_visitor(a, all->newest, all->one_at_a_time);
+  return all != nullptr && give_to_visitor(a, known, all->newest, all->one_at_a_time);
 }
 
 inline unsigned domains_of_machine = 1;  ///< of the next execution

@@ -165,7 +165,7 @@ class branch final : public fork_branch {
 /// The calling thread's lane, as this program or library knows it; null before its first fork, and once the thread has
 /// left our library. Initial-exec: one load. No destructor: the C library ends the process where it has no memory for
 /// one.
-inline constinit thread_local fork_lane* known_lane __attribute__((tls_model("initial-exec"))) = nullptr;
+inline constinit thread_local fork_lane* known_lane __attribute__((tls_model("initial-exec"), used)) = nullptr;
 
 /// Null if the process runs on another libtbb.so.12 than ours, or in a first call without memory.
 [[gnu::noinline, gnu::cold]] inline fork_lane* open_lane() noexcept try {

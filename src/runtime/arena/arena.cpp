@@ -426,7 +426,7 @@ void arena::found_nothing_left() noexcept {
 }
 
 void arena::leave_reference() noexcept {
-  if (!give_to_visitor(*this)) {
+  if (!give_to_visitor(*this, visitors)) {
     drop_reference();
   }
 }

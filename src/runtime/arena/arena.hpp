@@ -20,6 +20,7 @@
 #include "runtime/arena/work_places.hpp"
 #include "runtime/arena/worker_account.hpp"
 #include "runtime/arena/worker_supplier.hpp"
+#include "runtime/thread/visit_mark.hpp"
 #include "topology/machine.hpp"
 
 namespace homing::scheduler {
@@ -187,6 +188,7 @@ class arena final : public work_places, private search_caller {
   void forget_all_but(const thread_state& forker) noexcept;
 
   observer_list observers;
+  known_visitors visitors;
 
   /// A parallel phase: workers come at its begin and stay longer. `leave_fast`: at its end they go at once, until
   /// workers are wanted anew.

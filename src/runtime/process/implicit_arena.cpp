@@ -83,7 +83,7 @@ bool in_implicit_arena_or_none(const thread_state& t) noexcept {
 
 void abandon_arenas_after_fork(thread_state& t) noexcept {
   // Branches that were given are in the old arena. Those that are private go along to the new one.
-  const bool has_given_forks = t.forks != nullptr && t.forks->has_unjoined();
+  const bool has_given_forks = t.unjoined_forks.load(sync::relaxed) != 0;
   if (in_implicit_arena_or_none(t) && (t.running == nullptr || t.running->outermost) && !has_given_forks) {
     t.implicit = nullptr;  // left to the parent's past: its locks may be held by threads that do not exist here
     t.running = nullptr;

@@ -74,6 +74,7 @@ void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, cons
                     "U2: what was asked for when the last stack was left has been done");
   t.after_switch = after;
   t.after_switch.left = &from;
+  const unsigned unjoined = t.unjoined_forks.exchange(0, sync::relaxed);  // no thief changes it now [F7]
   if (to.owner == nullptr) {
     to.recalled.store(false,
                       sync::relaxed);  // the owner is this thread: nobody else reads it until it is suspended anew
@@ -83,6 +84,7 @@ void switch_stacks(thread_state& t, suspend_point& from, suspend_point& to, cons
   traced_scope* const traced = traced_scope::leave(t);
   from.stack.switch_to(to.stack);
   thread_state& now = *from.disp->thread;
+  now.unjoined_forks.store(unjoined, sync::relaxed);
   finish_switch(now);
   traced_scope::go_on(now, traced);
 }

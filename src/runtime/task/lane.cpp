@@ -11,8 +11,11 @@ sync::atomic<lane*> all_lanes{nullptr};
 
 }  // namespace
 
-lane::lane(thread_state& owner, const detail::fork_calls& what_to_call)
-    : owner_(owner), open_limit_(initial_capacity - 1), array_(std::make_unique<fork_branch*[]>(initial_capacity)) {
+lane::lane(thread_state& owner, sync::atomic<unsigned>& unjoined, const detail::fork_calls& what_to_call)
+    : owner_(owner),
+      open_limit_(initial_capacity - 1),
+      array_(std::make_unique<fork_branch*[]>(initial_capacity)),
+      unjoined_(unjoined) {
   slots = array_.get();
   calls = &what_to_call;
 }

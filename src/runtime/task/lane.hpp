@@ -26,7 +26,8 @@ using detail::fork_branch;
 
 class lane final : public detail::fork_lane {
  public:
-  lane(thread_state& owner, const detail::fork_calls& what_to_call);
+  /// `unjoined` is the owner's: below.
+  lane(thread_state& owner, sync::atomic<unsigned>& unjoined, const detail::fork_calls& what_to_call);
 
   /// While a taken branch is looked at, its owner can't change arena, task or isolation. [F4]
   [[nodiscard]] const thread_state& owner() const noexcept { return owner_; }
@@ -78,7 +79,7 @@ class lane final : public detail::fork_lane {
     platform::require_hot([&] { return slots[at]->run.load(sync::relaxed) != nullptr; },
                           "F5: a branch that is private has not been given");
     top.store(at + 1, sync::relaxed);
-    ++unjoined_;
+    unjoined_.fetch_add(1, sync::relaxed);
     return slots[at];
   }
   /// Where nothing is private, what has been given needs no places any more. [F8]
@@ -113,23 +114,9 @@ class lane final : public detail::fork_lane {
       return false;
     }
     bottom.store(at, sync::relaxed);
-    ++unjoined_;
+    unjoined_.fetch_add(1, sync::relaxed);
     return true;
   }
-
-  /// A branch goes to a domain, and was never in the lane.
-  void add_unjoined() noexcept {
-    const sync::scoped_spin_lock hold(lock_);
-    ++unjoined_;
-  }
-  /// [F8] One that has left the lane, or never was there, is being joined: on another thread if its stack has moved.
-  void remove_unjoined() noexcept {
-    const sync::scoped_spin_lock hold(lock_);
-    platform::require_hot([&] { return unjoined_ != 0; }, "F8: a branch that is joined here has left the lane");
-    --unjoined_;
-  }
-  /// Whether branches that have left the lane are still to be joined. For the owner while nobody else is there.
-  [[nodiscard]] bool has_unjoined() const noexcept { return unjoined_ != 0; }
 
   /// Whoever looks there finds the lane, until forget_known().
   void keep_known(fork_lane** where) noexcept {
@@ -174,7 +161,7 @@ class lane final : public detail::fork_lane {
       return false;
     }
     platform::require_hot([&] { return top.load(sync::relaxed) == at + 1; }, "F4: who has the lock alone moves top");
-    ++unjoined_;
+    unjoined_.fetch_add(1, sync::relaxed);
     return true;
   }
 
@@ -185,7 +172,7 @@ class lane final : public detail::fork_lane {
   std::unique_ptr<fork_branch*[]> array_;
   std::array<fork_lane**, 4> known_{};  ///< one for each library of the program that has the header's variable
   alignas(sync::cache_line_bytes) sync::spin_lock lock_;  ///< one at a time changes top; the owner, too
-  std::size_t unjoined_ = 0;                              ///< under the lock
+  sync::atomic<unsigned>& unjoined_;  ///< those that leave the lane are counted there, by the owner or a thief
 };
 
 /// Makes the lane known to ask_all_lanes().

@@ -11,7 +11,7 @@
 
 namespace homing::scheduler {
 
-constinit thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local thread_state* this_thread_or_null __attribute__((tls_model("initial-exec"), used)) = nullptr;
 
 namespace {
 
@@ -101,7 +101,9 @@ void leave_this_thread() noexcept {
 
 thread_state* all_thread_states() noexcept { return newest_record.load(sync::acquire); }
 
-bool give_to_visitor(arena& a) noexcept { return give_to_visitor(a, all_thread_states(), records_lock); }
+bool give_to_visitor(arena& a, const known_visitors& known) noexcept {
+  return give_to_visitor(a, known, all_thread_states(), records_lock);
+}
 
 void lock_records_for_fork() noexcept {
   static_cast<void>(end_key());  // no thread is in the middle of making it

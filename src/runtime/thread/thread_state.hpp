@@ -77,6 +77,9 @@ struct alignas(sync::cache_line_bytes) thread_state {
   memory::object_pool* pool = nullptr;
   context_list* contexts = nullptr;
   lane* forks = nullptr;                              ///< made at its first fork, kept with the record
+  /// Branches of forks that the stack which runs has made, which have left a lane, or never were there, and are not
+  /// joined yet. The thread changes it, and a thief under the lane's lock; who leaves the stack takes it along.
+  sync::atomic<unsigned> unjoined_forks{0};
   thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
   std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
   std::uint64_t random = 0;    ///< state of the choice among equals
@@ -155,6 +158,6 @@ thread_state* all_thread_states() noexcept;
 
 /// [A4] A reference of the caller's becomes a visitor's; false if there is none who needs it, and the caller has it
 /// still.
-[[nodiscard]] bool give_to_visitor(arena& a) noexcept;
+[[nodiscard]] bool give_to_visitor(arena& a, const known_visitors& known) noexcept;
 
 }  // namespace homing::scheduler

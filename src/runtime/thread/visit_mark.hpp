@@ -61,22 +61,47 @@ class visit_mark {
   sync::atomic<arena*> gift_{nullptr};
 };
 
+/// Whose marks may be of an arena: nobody's, one thread's or several threads'. In the arena, so that its end looks at no
+/// other thread's record where one thread alone has visited it.
+class known_visitors {
+ public:
+  /// The visitor, before anything that may end the task_arena.
+  void note(const void* record) noexcept {
+    // relaxed: whoever must see the visit's begin sees this, too.
+    const void* seen = who_.load(sync::relaxed);
+    if (__builtin_expect(seen == record || seen == &several_, true)) {
+      return;
+    }
+    if (seen != nullptr || !who_.compare_exchange_strong(seen, record, sync::relaxed, sync::relaxed)) {
+      who_.store(&several_, sync::relaxed);
+    }
+  }
+  [[nodiscard]] const void* one_or_several() const noexcept { return who_.load(sync::relaxed); }
+  [[nodiscard]] static bool are_several(const void* who) noexcept { return who == &several_; }
+
+ private:
+  static inline const char several_ = 0;
+  sync::atomic<const void*> who_{nullptr};
+};
+
 /// A reference of the caller's becomes that of somebody who visits the arena; false if nobody does, who has not one
 /// already. Then the caller has it still, and may end the arena: who has visited it is done with it.
 template <typename Record, typename Lock>
-[[nodiscard]] bool give_to_visitor(arena& a, Record* newest, Lock& one_giver) noexcept {
-  const auto next_visitor = [&a](Record* r) {
+[[nodiscard]] bool give_to_visitor(arena& a, const known_visitors& known, Record* newest, Lock& one_giver) noexcept {
+  const void* const who = known.one_or_several();
+  const bool are_several = known_visitors::are_several(who);
+  const auto next_visitor = [&](Record* r) {
     while (r != nullptr && !r->visit.is_of(a)) {
-      r = r->next_record;
+      r = are_several ? r->next_record : nullptr;
     }
     return r;
   };
-  Record* r = next_visitor(newest);
+  Record* r = next_visitor(are_several ? newest : const_cast<Record*>(static_cast<const Record*>(who)));
   if (r == nullptr) {
     return false;
   }
   const std::lock_guard hold(one_giver);
-  for (; r != nullptr; r = next_visitor(r->next_record)) {
+  for (; r != nullptr; r = are_several ? next_visitor(r->next_record) : nullptr) {
     if (r->visit.give(a)) {
       return true;
     }

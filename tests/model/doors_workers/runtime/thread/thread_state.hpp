@@ -44,6 +44,7 @@ struct thread_state {
   sync::parker parker;
   observe::counters counters;
   visit_mark visit;
+  sync::atomic<unsigned> unjoined_forks{0};
   thread_state* next_record = nullptr;
 
   void move_to_domain(domain_index to, unsigned /*domain_count*/) noexcept { domain = to; }
@@ -54,6 +55,6 @@ inline constexpr thread_state* this_thread_or_null = nullptr;
 thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 thread_state& this_thread();
 inline void leave_this_thread() noexcept {}
-[[nodiscard]] bool give_to_visitor(arena& a) noexcept;
+[[nodiscard]] bool give_to_visitor(arena& a, const known_visitors& known) noexcept;
 
 }  // namespace homing::scheduler
