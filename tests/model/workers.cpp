@@ -10,6 +10,7 @@
 #include "engine/model.hpp"
 #include "runtime/workers/allotment.cpp"
 #include "runtime/workers/demand.cpp"
+#include "runtime/workers/ending.cpp"
 #include "runtime/workers/lease_book.cpp"
 #include "runtime/workers/leasing.cpp"
 #include "runtime/workers/making.cpp"
@@ -17,9 +18,6 @@
 #include "runtime/workers/standing_in.cpp"
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
-
-// [A28] is library_users.cpp's: arenas have no users here, only references.
-void homing::scheduler::resource_manager::last_user_left() noexcept {}
 
 namespace {
 
@@ -399,6 +397,46 @@ const each_alone finalized("workers: somebody waits until no arena is left", [] 
   w.require_ended();
 });
 
+// ---- [A28]; who is the ender is library_users.cpp's: arenas have no users here, only references
+
+const each_alone ended("workers: those that idle are ended beside a push", [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_settled({rest_until_called_0, rest_until_called_1,
+                         [&] {
+                           push_and_go(a);
+                           push_and_go(w.make(2));
+                         },
+                         [&] { w.manager->end_idle_workers(0); }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+/// A worker has a task that ends when another one has been run, for which another one must be made.
+constexpr const char* beside_a_wait = "workers: those that idle are ended beside a task that waits for another one";
+const settings without_preemptions{
+    .preemptions = 0, .sample_preemptions = 0, .stale = 1, .sample_stale = 0, .steps = 10'000};
+const scenario one_needs_another(beside_a_wait, without_preemptions, [] {
+  world w(3);
+  arena& a = w.make(2);
+  arena& b = w.make(2);
+  w.at_home.held = &b;
+  sync::parker begins;
+  threads_until_settled({rest_until_called_0, rest_until_called_1,
+                         [&] {
+                           push_and_go(b);
+                           w.at_home.has_begun.park();
+                           begins.unpark();
+                           w.manager->end_idle_workers(0);
+                         },
+                         [&] {
+                           begins.park();
+                           push_and_go(a);
+                         }});
+  w.require_done(2);
+  w.require_ended();
+});
+
 const scenario first_use("workers: two threads make the manager, and one looks for it", bounds(2, 2), [] {
   house at_home;
   here = &at_home;
@@ -415,8 +453,8 @@ const scenario first_use("workers: two threads make the manager, and one looks f
 
 // ---- [A10], [S7]: domains and several workers
 
-const each_alone two_workers("workers: two tasks, two workers of one domain", [] {
-  world w(3);
+void two_tasks(unsigned domains) {
+  world w(3, domains);
   arena& a = w.make(3);
   threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
                            visit v(a);
@@ -427,21 +465,10 @@ const each_alone two_workers("workers: two tasks, two workers of one domain", []
                          }});
   w.require_done(2);
   w.require_ended();
-});
+}
 
-const each_alone two_domains_two_workers("workers: two tasks, a worker in each of two domains", [] {
-  world w(3, 2);
-  arena& a = w.make(3);
-  threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
-                           visit v(a);
-                           v.push();
-                           v.push();
-                           v.leave();
-                           a.drop_reference();
-                         }});
-  w.require_done(2);
-  w.require_ended();
-});
+const each_alone two_workers("workers: two tasks, two workers of one domain", [] { two_tasks(1); });
+const each_alone two_workers_apart("workers: two tasks, a worker in each of two domains", [] { two_tasks(2); });
 
 // ---- [A26]
 

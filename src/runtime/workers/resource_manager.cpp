@@ -218,7 +218,7 @@ void resource_manager::tell_finalizers() noexcept {
 
 bool resource_manager::is_idle() noexcept {
   const holder hold(*this);
-  return arenas_.empty() && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
+  return arenas_.empty() && first_worker_ == nullptr && !ends_some_ && !stopping_.load(sync::relaxed);
 }
 
 bool resource_manager::wait_until_unused() noexcept {
