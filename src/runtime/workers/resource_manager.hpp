@@ -230,6 +230,7 @@ class resource_manager final : public worker_supplier {
   void add_finalizers(int more) noexcept;
   [[nodiscard]] bool see_arenas_go() noexcept;
   bool do_work_left_in(arena& a) noexcept;
+  [[nodiscard]] bool nobody_comes_to(arena& a) const noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
   class holder {

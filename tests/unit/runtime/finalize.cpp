@@ -154,6 +154,51 @@ TEST(finalize, does_what_is_left_in_an_arena_without_a_slot_for_workers) {
   });
 }
 
+/// A worker comes there for what is enqueued only.
+TEST(finalize, does_what_was_spawned_and_left_in_an_arena_of_one_thread) {
+  in_own_process(two_by_two, [] {
+    sync::atomic<int> ran{0};
+    tbb::task_scheduler_handle handle{tbb::attach{}};
+    tbb::task_group group;
+    {
+      tbb::task_arena arena(1);
+      arena.execute([&] { group.run([&] { ran.fetch_add(1, sync::release); }); });
+    }
+    EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
+    EXPECT_EQ(ran.load(sync::acquire), 1);
+    group.wait();
+  });
+}
+
+/// Who finalizes sleeps meanwhile: the arena is left while another one keeps it waiting.
+TEST(finalize, does_what_is_left_in_an_arena_of_one_thread_meanwhile) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(3);
+    sync::atomic<bool> goes_on{false};
+    sync::atomic<int> ran{0};
+    tbb::task_group group;
+    as_another_thread([&] {
+      tbb::task_arena(2).enqueue([&] {
+        await("the order to go on", [&] { return goes_on.load(sync::acquire); });
+        tbb::task_arena(1).execute([&] { group.run([&] { ran.fetch_add(1, sync::release); }); });
+      });
+    });
+    sync::atomic<bool> ended{false};
+    sync::atomic<pid_t> sleeper{0};
+    const std::jthread finalizes([&] {
+      sleeper.store(::gettid(), sync::release);
+      EXPECT_TRUE(finalize_here());
+      ended.store(true, sync::release);
+    });
+    await("a finalize that sleeps",
+          [&] { return sleeper.load(sync::acquire) != 0 && sleeps(sleeper.load(sync::relaxed)); });
+    goes_on.store(true, sync::release);
+    await("the end of finalize", [&] { return ended.load(sync::acquire); });
+    EXPECT_EQ(ran.load(sync::acquire), 1);
+    group.wait();
+  });
+}
+
 /// Of several threads that finalize, the last one must find nobody in its way: neither one that was told no and is
 /// still there, nor one that has yet to return.
 TEST(finalize, succeeds_in_the_last_of_several_threads) {
