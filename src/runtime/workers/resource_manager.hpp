@@ -210,13 +210,14 @@ class resource_manager final : public worker_supplier {
   void wait_for_makings() noexcept;
   void watch_makings(std::uint32_t ended) noexcept;
   void note_refusal(int error) noexcept;
+  void have_sleepers_look() noexcept;
   bool look_at_refusal() noexcept override;
   // ending.cpp [A28]
   void last_user_left() noexcept override;
   static void* ender_entry(void* manager);
   void end_unused_workers() noexcept;
-  void call_for_all() noexcept;
   [[nodiscard]] worker* take_idle_workers(std::uint64_t seen) noexcept;
+  void call_for_all() noexcept;
   void bind_worker(worker& w) noexcept;
   void follow_machine();
   [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
@@ -229,8 +230,8 @@ class resource_manager final : public worker_supplier {
   void tell_finalizers() noexcept;  // under lock_
   void add_finalizers(int more) noexcept;
   [[nodiscard]] bool see_arenas_go() noexcept;
-  bool do_work_left_in(arena& a) noexcept;
   [[nodiscard]] bool nobody_comes_to(arena& a) const noexcept;
+  bool do_work_left_in(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
   class holder {
@@ -276,9 +277,9 @@ class resource_manager final : public worker_supplier {
   void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
   [[nodiscard]] arena_list take_to_call() noexcept;
+  [[nodiscard]] arena_list see_who_called() noexcept;
   static void call_for(arena_list waiting) noexcept;
   void count_makeable() noexcept;
-  [[nodiscard]] arena_list see_who_called() noexcept;
 
   const topology::machine& machine_;
   const unsigned domain_count_;
