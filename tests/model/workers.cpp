@@ -248,24 +248,64 @@ const scenario first_use("workers: two threads make the manager, and one looks f
   require(made[0] == made[1] && made[0]->is_idle(), "there is one");
 });
 
-// ---- [A10], [S7]: domains and several workers
+// ---- [A28]; who is the ender is library_users.cpp's: arenas have no users here, only references
 
-const each_alone two_workers("workers: two tasks, two workers of one domain", [] {
+const each_alone ended("workers: those that idle are ended beside a push", [] {
+  world w(2);
+  arena& a = w.make(2);
+  threads_until_settled({rest_until_called_0, rest_until_called_1,
+                         [&] {
+                           push_and_go(a);
+                           push_and_go(w.make(2));
+                         },
+                         [&] { w.manager->end_idle_workers(0); }});
+  w.require_done(2);
+  w.require_ended();
+});
+
+/// A worker has a task that ends when another one has been run, for which another one must be made.
+constexpr const char* beside_a_wait = "workers: those that idle are ended beside a task that waits for another one";
+const settings without_preemptions{
+    .preemptions = 0, .sample_preemptions = 0, .stale = 1, .sample_stale = 0, .steps = 10'000};
+const scenario one_needs_another(beside_a_wait, without_preemptions, [] {
   world w(3);
-  arena& a = w.make(3);
-  threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
-                           visit v(a);
-                           v.push();
-                           v.push();
-                           v.leave();
-                           a.drop_reference();
+  arena& a = w.make(2);
+  arena& b = w.make(2);
+  w.at_home.held = &b;
+  sync::parker begins;
+  threads_until_settled({rest_until_called_0, rest_until_called_1,
+                         [&] {
+                           push_and_go(b);
+                           w.at_home.has_begun.park();
+                           begins.unpark();
+                           w.manager->end_idle_workers(0);
+                         },
+                         [&] {
+                           begins.park();
+                           push_and_go(a);
                          }});
   w.require_done(2);
   w.require_ended();
 });
 
-const each_alone two_domains_two_workers("workers: two tasks, a worker in each of two domains", [] {
-  world w(3, 2);
+const scenario first_use("workers: two threads make the manager, and one looks for it", bounds(2, 2), [] {
+  house at_home;
+  here = &at_home;
+  domains_of_machine = 1;
+  resource_manager* made[2] = {};
+  threads({[&] { made[0] = &resource_manager::current(); }, [&] { made[1] = &resource_manager::current(); },
+           [&] {
+             if (resource_manager* const m = resource_manager::current_or_null()) {
+               require(m->is_idle(), "it is new");
+             }
+           }});
+  require(made[0] == made[1] && made[0]->is_idle(), "there is one");
+});
+
+// ---- [A10], [S7]: domains and several workers
+
+void two_tasks(unsigned domains) {
+  world w(3, domains);
   arena& a = w.make(3);
   threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
                            visit v(a);
@@ -276,6 +316,12 @@ const each_alone two_domains_two_workers("workers: two tasks, a worker in each o
                          }});
   w.require_done(2);
   w.require_ended();
+}
+
+const each_alone two_workers("workers: two tasks, two workers of one domain", [] { two_tasks(1); });
+const each_alone two_workers_apart("workers: two tasks, a worker in each of two domains", [] { two_tasks(2); });
+w.require_done(2);
+w.require_ended();
 });
 
 // ---- [A26]

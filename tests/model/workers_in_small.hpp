@@ -8,6 +8,7 @@
 #include "engine/model.hpp"
 #include "runtime/workers/allotment.cpp"
 #include "runtime/workers/demand.cpp"
+#include "runtime/workers/ending.cpp"
 #include "runtime/workers/lease_book.cpp"
 #include "runtime/workers/leasing.cpp"
 #include "runtime/workers/making.cpp"
@@ -15,9 +16,6 @@
 #include "runtime/workers/standing_in.cpp"
 #include "runtime/workers/worker.cpp"
 #include "runtime/workers/worker_shortage.cpp"
-
-// [A28] is library_users.cpp's: arenas have no users here, only references.
-void homing::scheduler::resource_manager::last_user_left() noexcept {}
 
 namespace {
 

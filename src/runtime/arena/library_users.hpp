@@ -12,7 +12,7 @@ namespace homing::scheduler {
 
 class library_users {
  public:
-  /// relaxed: an ender that doesn't see it ends the workers, which whoever comes can stand. [A18]
+  /// relaxed: an ender that doesn't see it ends workers that idle, and others can be made. [A28]
   void add() noexcept { count_.fetch_add(one | arrival, sync::relaxed); }
   /// True if nobody is left: then somebody must be the ender.
   [[nodiscard]] bool drop() noexcept {

@@ -128,6 +128,20 @@ bool sleepers::wake(const work_call& call, reach who) noexcept {
   return true;
 }
 
+void sleepers::have_all_look() noexcept {
+  if (!any() && !any_for_slot()) {
+    return;
+  }
+  const sync::scoped_spin_lock hold(lock_);
+  for (const sync::linked_list<sleeper>* list : {&sleeping_, &slot_waiters_}) {
+    for (const sleeper* s = list->first(); s != nullptr; s = s->next) {
+      if (s->thread != nullptr) {
+        s->thread->parker.unpark();
+      }
+    }
+  }
+}
+
 void sleepers::forget_threads_after_fork() noexcept {
   slot_waiters_.forget();
   slot_waiter_count_.store(0, sync::relaxed);

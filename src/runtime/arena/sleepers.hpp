@@ -2,7 +2,7 @@
 ///
 /// Ownership: entries are their threads', on their stacks, or a left stack's.
 /// Threads:   any.
-/// Protocols: docs/protocols/sleep.md [S1], [S4], [S13], arena.md [A2], suspend.md [U5], [U8].
+/// Protocols: docs/protocols/sleep.md [S1], [S4], [S13], arena.md [A2], [A15], suspend.md [U5], [U8].
 #pragma once
 
 #include "runtime/arena/searchers.hpp"
@@ -42,6 +42,9 @@ class sleepers {
   void stop_waiting_for_slot(sleeper& s) noexcept;
   [[nodiscard]] bool any_for_slot() const noexcept { return slot_waiter_count_.load(sync::relaxed) != 0; }
   void call_for_slot() noexcept;
+
+  /// Wakes all threads here, each for a look of its own: they stay on the lists. [A15]
+  void have_all_look() noexcept;
 
   // Around a fork. In the child no thread sleeps here; left stacks are still there.
   void lock_for_fork() noexcept { lock_.lock(); }

@@ -68,7 +68,7 @@ slot_id wait_for_slot_or_end(thread_state& t, arena& a, wait_context& done) {
     if (number != no_slot) {
       break;
     }
-    t.parker.park();
+    a.supplier().park(t.parker);  // [A15] as any wait
   }
   a.asleep().stop_waiting_for_slot(me);
   waiting_threads.remove(entry);

@@ -218,7 +218,7 @@ void resource_manager::tell_finalizers() noexcept {
 
 bool resource_manager::is_idle() noexcept {
   const holder hold(*this);
-  return arenas_.empty() && first_worker_ == nullptr && !stopping_.load(sync::relaxed);
+  return arenas_.empty() && first_worker_ == nullptr && !ends_some_ && !stopping_.load(sync::relaxed);
 }
 
 bool resource_manager::wait_until_unused() noexcept {
@@ -233,6 +233,15 @@ void resource_manager::add_finalizers(int more) noexcept {
   finalizers_ += more;
 }
 
+/// Under the lock, of an arena without users. [A5] Who enqueued there has made it mandatory before it was kept, and it
+/// stays so until the work is done.
+bool resource_manager::nobody_comes_to(arena& a) const noexcept {
+  const worker_account& account = a.account();
+  const bool left_by_one = a.max_workers() == 0 && account.kept.load(sync::relaxed);
+  return is_refused() || a.slot_count() == a.reserved_slots() ||
+         (left_by_one && !account.mandatory.load(sync::relaxed));
+}
+
 bool resource_manager::see_arenas_go() noexcept {
   for (;;) {
     const std::uint32_t gone = arenas_gone_.load(sync::acquire);
@@ -243,8 +252,8 @@ bool resource_manager::see_arenas_go() noexcept {
         if (a->users.load(sync::relaxed) > 0) {
           return false;
         }
-        const bool nobody_comes = is_refused() || a->owner.slot_count() == a->owner.reserved_slots();
-        if (alone == nullptr && nobody_comes && a->workers.load(sync::relaxed) == 0 && a->try_reference()) {
+        if (alone == nullptr && nobody_comes_to(a->owner) && a->workers.load(sync::relaxed) == 0 &&
+            a->try_reference()) {
           alone = &a->owner;
         }
       }
@@ -284,6 +293,7 @@ void resource_manager::retire(arena& a) {
                         "A5: an arena is retired when nobody refers to it, and keeps nothing then");
       a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.account().kept.store(true, sync::release);
+      tell_finalizers();  // where nobody comes, they do it
     } else {
       forget(a);
     }

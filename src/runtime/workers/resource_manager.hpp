@@ -37,7 +37,8 @@ class arena;
 class resource_manager;
 struct thread_state;
 
-/// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by stop_workers() alone.
+/// A worker thread as the manager sees it, on the list of its domain while it idles. Freed by who has joined it: the
+/// one that stops all workers, or the ender.
 struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   unsigned index = 0;
   domain_index domain{};  ///< its own to read; changed by the waker of one that sleeps, before unpark() [A17]
@@ -46,6 +47,7 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   arena* assigned = nullptr;         ///< written by the waker before unpark(); carries a reference and a search mark
   sync::atomic<pid_t> thread_id{0};  ///< the system's; 0 until it runs
   bool stands_by = false;            ///< written as `assigned`: it has been called to stand in where that must be [A26]
+  bool ends = false;                 ///< written as `assigned`: by the ender, which has taken it off the list [A28]
   std::size_t stack_bytes = 0;       ///< with which its thread is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
@@ -114,6 +116,10 @@ class resource_manager final : public worker_supplier {
 
   /// Waits until every worker has ended; the caller has made sure that no arena is in use. For finalize().
   void stop_workers() noexcept;
+
+  /// Waits until those have ended that idle now, unless somebody has come or left since users_.seen() was this: for the
+  /// ender. [A28]
+  void end_idle_workers(std::uint64_t seen) noexcept;
 
   /// False if a task_arena object or another application thread refers to an arena; otherwise waits until the work
   /// that was left behind is done.
@@ -204,11 +210,13 @@ class resource_manager final : public worker_supplier {
   void wait_for_makings() noexcept;
   void watch_makings(std::uint32_t ended) noexcept;
   void note_refusal(int error) noexcept;
+  void have_sleepers_look() noexcept;
   bool look_at_refusal() noexcept override;
   // ending.cpp [A28]
   void last_user_left() noexcept override;
   static void* ender_entry(void* manager);
   void end_unused_workers() noexcept;
+  [[nodiscard]] worker* take_idle_workers(std::uint64_t seen) noexcept;
   void call_for_all() noexcept;
   void bind_worker(worker& w) noexcept;
   void follow_machine();
@@ -222,6 +230,7 @@ class resource_manager final : public worker_supplier {
   void tell_finalizers() noexcept;  // under lock_
   void add_finalizers(int more) noexcept;
   [[nodiscard]] bool see_arenas_go() noexcept;
+  [[nodiscard]] bool nobody_comes_to(arena& a) const noexcept;
   bool do_work_left_in(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.
@@ -268,6 +277,7 @@ class resource_manager final : public worker_supplier {
   void look_again_at_trimmed() noexcept;
   void call_later(arena& a) noexcept;
   [[nodiscard]] arena_list take_to_call() noexcept;
+  [[nodiscard]] arena_list see_who_called() noexcept;
   static void call_for(arena_list waiting) noexcept;
   void count_makeable() noexcept;
 
@@ -296,7 +306,8 @@ class resource_manager final : public worker_supplier {
   alignas(sync::cache_line_bytes) sync::atomic<bool> dirty_{false};
   sync::mutex lock_;
   lease_book leases_;
-  std::mutex stop_lock_;                        ///< one stop_workers() at a time
+  std::mutex stop_lock_;                        ///< one at a time ends workers
+  bool ends_some_ = false;                      ///< the ender waits for workers' ends; guarded by lock_ [A28]
   sync::atomic<std::uint32_t> arenas_gone_{0};  ///< a count; finalize() sleeps on it
   int finalizers_ = 0;                          ///< that may sleep on it; guarded by lock_
   sync::linked_list<worker_account> arenas_;

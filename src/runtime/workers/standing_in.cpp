@@ -91,6 +91,9 @@ arena* resource_manager::stand_in_unless_called(worker& w, domain_index here) no
   if (arena* const a = choose_assignment(w, nullptr, here)) {
     return a;
   }
+  if (w.ends) {
+    return nullptr;  // [A28]
+  }
   const holder hold(*this);
   for (arena* a : served_) {
     const std::optional<domain_index> to = unfilled_domain(*a, w.domain);

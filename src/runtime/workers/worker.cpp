@@ -265,8 +265,8 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index
     return found;
   }
   w.parker.park();  // a waker has taken this worker: its token and assignment are there or about to be
-  if (found != nullptr && w.assigned != nullptr) {
-    give_back(*found, domain);  // two arenas want it; the found one gets another
+  if (found != nullptr && (w.assigned != nullptr || w.ends)) {
+    give_back(*found, domain);  // two arenas want it, or it ends [A28]; the found one gets another
     found = nullptr;
   }
   return found != nullptr ? found : std::exchange(w.assigned, nullptr);
@@ -301,6 +301,7 @@ arena* resource_manager::next_assignment(worker& w, std::chrono::nanoseconds awa
   if (std::exchange(w.stands_by, false) || stands_by) {
     hand_on_stand_by(w.domain);  // [A26]
   }
+  platform::require(next == nullptr || !w.ends, "A28: a worker that is ended goes to no arena");
   return next;
 }
 
@@ -313,7 +314,7 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
       }
       return std::exchange(w.assigned, nullptr);
     }
-    if (stopping_.load(sync::seq_cst)) {
+    if (w.ends || stopping_.load(sync::seq_cst)) {
       return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
     }
     look_at_machine(look_of_workers_ns);
@@ -350,6 +351,18 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
   }
 }
 
+/// Under the lock, when workers can be made who could not: the arenas to be called for. [A18] Who called meanwhile got
+/// nobody, and who pushed saw nobody who could come: workers can be made before this look (the fence is
+/// allot_to_all()'s); partner: a push, then the look at available().
+resource_manager::arena_list resource_manager::see_who_called() noexcept {
+  count_makeable();
+  allot_to_all();
+  for (arena* a : served_) {
+    call_later(*a);
+  }
+  return take_to_call();
+}
+
 void resource_manager::stop_workers() noexcept {
   const std::lock_guard one_at_a_time(stop_lock_);
   worker* all = nullptr;
@@ -379,14 +392,7 @@ void resource_manager::stop_workers() noexcept {
       state_of(d).made = 0;
     }
     stopping_.store(false, sync::seq_cst);
-    count_makeable();
-    // [A18] Who called meanwhile got nobody, and who pushed saw nobody who could come: workers can be made again before
-    // this look (the fence is allot_to_all()'s); partner: a push, then the look at available().
-    allot_to_all();
-    for (arena* a : served_) {
-      call_later(*a);
-    }
-    waiting = take_to_call();
+    waiting = see_who_called();
   }
   memory_of_arenas_.free_all();
   call_for(waiting);

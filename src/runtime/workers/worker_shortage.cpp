@@ -43,9 +43,22 @@ void resource_manager::note_refusal(int error) noexcept {
   }
   refusals_.store(refusals, sync::relaxed);
   ask_again_ns_.store(platform::monotonic_ns() + wait_after(refusals), sync::relaxed);
-  refused_.store(true, sync::relaxed);
+  if (!refused_.exchange(true, sync::relaxed)) {
+    have_sleepers_look();
+  }
   // Whoever waits for the end of arenas may have to do their work itself.
   tell_finalizers();
+}
+
+/// Under the lock. Who went to sleep while nothing was refused sleeps without end: those who wait for tasks wake now,
+/// and sleep again until it is time to ask. All do, since the wait of any one may end before that time. [A15]
+void resource_manager::have_sleepers_look() noexcept {
+  // The refusal is noted before the look at who sleeps; partner: a thread lists itself and passes a heavy fence, then
+  // looks at the refusal.
+  sync::full_fence();
+  for (worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
+    a->owner.asleep().have_all_look();
+  }
 }
 
 bool resource_manager::look_at_refusal() noexcept {

@@ -13,6 +13,8 @@
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
 #include "unit/common/own_process.hpp"
+#include "unit/common/sleeps.hpp"
+#include "unit/common/slow_end.hpp"
 
 namespace {
 
@@ -20,6 +22,8 @@ namespace sync = homing::sync;
 using homing::testing::await;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
+using homing::testing::sleeps;
+using homing::testing::slow_end;
 using homing::testing::threads;
 
 const homing::testing::environment two_by_two = on_machine("node:2 core:2 pu:1");
@@ -67,35 +71,20 @@ void as_another_thread(Body&& body) {
   std::jthread{body}.join();
 }
 
-/// Keeps a worker, and with it whoever joins it, at its very end.
-class slow_end {
- public:
-  ~slow_end() {
-    if (held.load(sync::acquire)) {
-      ends.store(true, sync::release);
-      await("the release of a worker's end", [] { return !held.load(sync::acquire); });
-    }
-  }
-  void touch() const noexcept {}
-  static inline sync::atomic<bool> held{false};
-  static inline sync::atomic<bool> ends{false};
-};
-
 /// Begins to finalize, and returns while the workers are being stopped. Those end when `held` is false again.
 std::jthread stop_workers_slowly() {
-  slow_end::held.store(true, sync::release);
-  slow_end::ends.store(false, sync::release);
+  slow_end::held.store(true);
+  slow_end::ends.store(false);
   as_another_thread([] {
     sync::atomic<bool> ran{false};
     tbb::task_arena(1).enqueue([&] {
-      static thread_local const slow_end end;
-      end.touch();
+      slow_end::at_end_of_this_thread();
       ran.store(true, sync::release);
     });
     await("the first worker", [&] { return ran.load(sync::acquire); });
   });
   std::jthread result([] { static_cast<void>(finalize_here()); });
-  await("the stop", [] { return slow_end::ends.load(sync::acquire); });
+  await("the stop", [] { return slow_end::ends.load(); });
   return result;
 }
 
@@ -107,7 +96,7 @@ TEST(finalize, work_enqueued_while_workers_are_stopped_is_run) {
     std::jthread stops = stop_workers_slowly();
     tbb::task_arena arena(1);
     arena.enqueue([&] { ran.store(true, sync::release); });
-    slow_end::held.store(false, sync::release);
+    slow_end::held.store(false);
     stops.join();
     await("a task enqueued while workers were stopped", [&] { return ran.load(sync::acquire); });
   });
@@ -119,7 +108,7 @@ TEST(finalize, ends_although_an_arena_was_left_while_workers_were_stopped) {
     sync::atomic<int> to_do{0};
     std::jthread stops = stop_workers_slowly();
     as_another_thread([&] { leave_work(to_do); });
-    slow_end::held.store(false, sync::release);
+    slow_end::held.store(false);
     stops.join();
     sync::atomic<bool> ended{false};
     const std::jthread finalizes([&] {
@@ -140,13 +129,13 @@ TEST(finalize, returns_in_no_thread_before_the_workers_have_ended) {
     const std::jthread finalizes([&] {
       tbb::task_scheduler_handle handle{tbb::attach{}};
       EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
-      EXPECT_FALSE(slow_end::held.load(sync::acquire)) << "a worker lives";
+      EXPECT_FALSE(slow_end::held.load()) << "a worker lives";
       ended.store(true, sync::release);
     });
     for (int i = 0; i < 1000; ++i) {
       std::this_thread::yield();  // time enough to be wrong; never too much to be right
     }
-    slow_end::held.store(false, sync::release);
+    slow_end::held.store(false);
     await("the end of finalize", [&] { return ended.load(sync::acquire); });
   });
 }
@@ -162,6 +151,51 @@ TEST(finalize, does_what_is_left_in_an_arena_without_a_slot_for_workers) {
     }
     EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
     EXPECT_EQ(ran.load(sync::acquire), 1);
+  });
+}
+
+/// A worker comes there for what is enqueued only.
+TEST(finalize, does_what_was_spawned_and_left_in_an_arena_of_one_thread) {
+  in_own_process(two_by_two, [] {
+    sync::atomic<int> ran{0};
+    tbb::task_scheduler_handle handle{tbb::attach{}};
+    tbb::task_group group;
+    {
+      tbb::task_arena arena(1);
+      arena.execute([&] { group.run([&] { ran.fetch_add(1, sync::release); }); });
+    }
+    EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
+    EXPECT_EQ(ran.load(sync::acquire), 1);
+    group.wait();
+  });
+}
+
+/// Who finalizes sleeps meanwhile: the arena is left while another one keeps it waiting.
+TEST(finalize, does_what_is_left_in_an_arena_of_one_thread_meanwhile) {
+  in_own_process(two_by_two, [] {
+    const auto limit = threads(3);
+    sync::atomic<bool> goes_on{false};
+    sync::atomic<int> ran{0};
+    tbb::task_group group;
+    as_another_thread([&] {
+      tbb::task_arena(2).enqueue([&] {
+        await("the order to go on", [&] { return goes_on.load(sync::acquire); });
+        tbb::task_arena(1).execute([&] { group.run([&] { ran.fetch_add(1, sync::release); }); });
+      });
+    });
+    sync::atomic<bool> ended{false};
+    sync::atomic<pid_t> sleeper{0};
+    const std::jthread finalizes([&] {
+      sleeper.store(::gettid(), sync::release);
+      EXPECT_TRUE(finalize_here());
+      ended.store(true, sync::release);
+    });
+    await("a finalize that sleeps",
+          [&] { return sleeper.load(sync::acquire) != 0 && sleeps(sleeper.load(sync::relaxed)); });
+    goes_on.store(true, sync::release);
+    await("the end of finalize", [&] { return ended.load(sync::acquire); });
+    EXPECT_EQ(ran.load(sync::acquire), 1);
+    group.wait();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "unit/common/busy_arena.hpp"
 #include "unit/common/made_threads.hpp"
 #include "unit/common/own_process.hpp"
+#include "unit/common/sleeps.hpp"
 
 namespace {
 
@@ -106,6 +108,51 @@ TEST(threads_refused, who_waits_for_an_enqueued_task_asks_again) {
     arena.enqueue(group.defer([&] { ran.store(true, sync::release); }));
     EXPECT_FALSE(ran.load(sync::acquire));
     group.wait();
+    EXPECT_TRUE(ran.load(sync::acquire));
+  });
+}
+
+/// It sleeps before anything is refused.
+TEST(threads_refused, who_waited_before_asks_again) {
+  in_own_process(four_by_two, [] {
+    tbb::task_arena arena(2);
+    tbb::task_group group;
+    sync::atomic<bool> ran{false};
+    tbb::task_handle task = group.defer([&] { ran.store(true, sync::release); });
+    const pid_t waits = ::gettid();
+    const std::jthread other([&] {
+      await("a wait", [&] { return homing::testing::sleeps(waits); });
+      refusals_left.store(10, sync::relaxed);  // more than its enqueuer waits for
+      arena.enqueue(std::move(task));
+      await("an enqueued task", [&] { return ran.load(sync::acquire); });
+    });
+    group.wait();
+    EXPECT_TRUE(ran.load(sync::acquire));
+  });
+}
+
+/// At the door of an arena that has no slot for workers, and whose two are taken until the task has been run.
+TEST(threads_refused, who_waited_before_for_a_slot_asks_again) {
+  in_own_process(four_by_two, [] {
+    tbb::task_arena full(2, 2);
+    tbb::task_arena arena(2);
+    sync::atomic<bool> ran{false};
+    sync::atomic<int> inside{0};
+    const auto fill = [&] {
+      full.execute([&] {
+        inside.fetch_add(1, sync::release);
+        await("an enqueued task", [&] { return ran.load(sync::acquire); });
+      });
+    };
+    const std::jthread fillers[2] = {std::jthread(fill), std::jthread(fill)};
+    await("a full arena", [&] { return inside.load(sync::acquire) == 2; });
+    const pid_t waits = ::gettid();
+    const std::jthread other([&] {
+      await("a wait", [&] { return homing::testing::sleeps(waits); });
+      refusals_left.store(10, sync::relaxed);
+      arena.enqueue([&] { ran.store(true, sync::release); });
+    });
+    full.execute([] {});
     EXPECT_TRUE(ran.load(sync::acquire));
   });
 }

@@ -13,11 +13,13 @@
 
 #include "unit/common/await.hpp"
 #include "unit/common/forked_child.hpp"
+#include "unit/common/slow_end.hpp"
 #include "unit/common/worker_threads.hpp"
 
 namespace {
 
 using homing::testing::await;
+using homing::testing::slow_end;
 using homing::testing::worker_threads;
 
 constexpr int iterations = 1000;
@@ -62,6 +64,29 @@ TEST(last_user, leaves_what_was_enqueued_to_be_done) {
     for (int i = 0; i < iterations; ++i) arena.enqueue([&] { ++ran; });
   }).join();
   await("all that was enqueued", [&] { return ran == iterations; });
+  await("the end of the workers", [] { return worker_threads().empty(); });
+}
+
+/// A worker that ends is held there. Whoever comes meanwhile must not have to wait for it.
+TEST(last_user, leaves_workers_to_who_comes_meanwhile) {
+  slow_end::held.store(true);
+  std::thread([] {
+    std::atomic<bool> ran{false};
+    tbb::task_arena arena(4);
+    arena.enqueue([&] {
+      slow_end::at_end_of_this_thread();
+      ran = true;
+    });
+    await("the first worker", [&] { return ran.load(); });
+  }).join();
+  await("the end of the workers", [] { return slow_end::ends.load(); });
+  std::thread([] {
+    std::atomic<bool> ran{false};
+    tbb::task_arena arena(4);
+    arena.enqueue([&] { ran = true; });
+    await("a task that is enqueued while the last worker ends", [&] { return ran.load(); });
+  }).join();
+  slow_end::held.store(false);
   await("the end of the workers", [] { return worker_threads().empty(); });
 }
 
