@@ -43,7 +43,8 @@ struct branch : fork_branch {
 /// An owner's forks, with the library's side of them in small: what is given lies in one place, for whoever comes
 /// first.
 struct forks {
-  lane own{nobody(), no_calls};
+  sync::atomic<unsigned> unjoined{0};
+  lane own{nobody(), unjoined, no_calls};
   sync::atomic<branch*> given = nullptr;
 
   forks() { open(); }

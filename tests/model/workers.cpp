@@ -288,20 +288,6 @@ const scenario one_needs_another(beside_a_wait, without_preemptions, [] {
   w.require_ended();
 });
 
-const scenario first_use("workers: two threads make the manager, and one looks for it", bounds(2, 2), [] {
-  house at_home;
-  here = &at_home;
-  domains_of_machine = 1;
-  resource_manager* made[2] = {};
-  threads({[&] { made[0] = &resource_manager::current(); }, [&] { made[1] = &resource_manager::current(); },
-           [&] {
-             if (resource_manager* const m = resource_manager::current_or_null()) {
-               require(m->is_idle(), "it is new");
-             }
-           }});
-  require(made[0] == made[1] && made[0]->is_idle(), "there is one");
-});
-
 // ---- [A10], [S7]: domains and several workers
 
 void two_tasks(unsigned domains) {
@@ -320,9 +306,6 @@ void two_tasks(unsigned domains) {
 
 const each_alone two_workers("workers: two tasks, two workers of one domain", [] { two_tasks(1); });
 const each_alone two_workers_apart("workers: two tasks, a worker in each of two domains", [] { two_tasks(2); });
-w.require_done(2);
-w.require_ended();
-});
 
 // ---- [A26]
 

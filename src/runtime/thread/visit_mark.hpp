@@ -61,8 +61,8 @@ class visit_mark {
   sync::atomic<arena*> gift_{nullptr};
 };
 
-/// Whose marks may be of an arena: nobody's, one thread's or several threads'. In the arena, so that its end looks at no
-/// other thread's record where one thread alone has visited it.
+/// Whose marks may be of an arena: nobody's, one thread's or several threads'. In the arena, so that its end looks at
+/// no other thread's record where one thread alone has visited it.
 class known_visitors {
  public:
   /// The visitor, before anything that may end the task_arena.
