@@ -129,7 +129,7 @@ def a_program_that_does_not_end_while_it_is_learnt(folder):
             if number is signal.SIGKILL:   # strace ends the program, and lets go of what that has started
                 (folder / "waits").unlink()
                 for pid in started:
-                    if b"tail" in content_of(Path(f"/proc/{pid}/cmdline")):
+                    if content_of(Path(f"/proc/{pid}/cmdline")).startswith(b"tail\0"):   # others have the word in their script
                         os.kill(pid, signal.SIGKILL)
             check(all(select.select([d], [], [], 500)[0] for d in descriptors) and started, "nothing is left of it", started)
             for descriptor in descriptors:
