@@ -51,6 +51,7 @@ MODELS = {
     "include/homing/detail/fork_lane.hpp": "fork_lane",
     "src/runtime/arena/searcher_counts.hpp": "searcher_counts",
     "src/runtime/arena/library_users.hpp": "library_users",
+    "src/runtime/arena/missed_wake.hpp": "missed_wake",
     "src/runtime/arena/slot_hold.hpp": "slots",
     "src/runtime/thread/visit_mark.hpp": "visitors",
     "src/runtime/task/exception_word.hpp": "exceptions",

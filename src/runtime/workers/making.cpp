@@ -16,7 +16,6 @@
 #include "sync/futex.hpp"
 
 namespace homing::scheduler {
-namespace {}  // namespace
 
 struct resource_manager::worker_block {
   static constexpr std::size_t count = 16;
