@@ -132,15 +132,7 @@ void run(thread_state& t, arena& a) {
 
 /// As in production, with the loop above.
 std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
-  a.drop_kept_reference();
-  slot_id number = a.occupy_slot(t, thread_kind::worker);
-  if (number == no_slot && a.worker_could_enter()) {
-    number = a.occupy_slot(t, thread_kind::worker);
-  }
-  if (number == no_slot) {
-    a.worker_found_no_slot(t);
-    a.worker_leaves(t.domain, no_slot);
-  } else {
+  if (const slot_id number = a.admit_worker(t); number != no_slot) {
     stay_in(t, a, number);
     a.search().adopt(t);
     run(t, a);

@@ -245,7 +245,20 @@ void arena::see_pushes(slot_id this_slot) noexcept {
   }
 }
 
-void arena::worker_found_no_slot(thread_state& t) noexcept {
+slot_id arena::admit_worker(thread_state& t) noexcept {
+  drop_kept_reference();
+  slot_id number = occupy_slot(t, thread_kind::worker);
+  if (number == no_slot && worker_could_enter()) {
+    number = occupy_slot(t, thread_kind::worker);
+  }
+  if (number == no_slot) {
+    worker_found_no_slot(t);
+    worker_leaves(t.domain, no_slot);
+  }
+  return number;
+}
+
+void arena::worker_found_no_slot(const thread_state& t) noexcept {
   searchers_.withdraw(t.domain);
   // [S3] Who pushed meanwhile relied on this worker. Application threads fill the arena; one of them may be asleep in a
   // wait, and must be seen to have no work by a look behind the fence.

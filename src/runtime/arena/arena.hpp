@@ -106,7 +106,8 @@ class arena final : public work_places, private search_caller {
   }
   /// False if all slots that a worker may take are taken; then whoever frees one looks for work left.
   [[nodiscard]] bool worker_could_enter() noexcept;
-  void worker_found_no_slot(thread_state& t) noexcept;
+  /// A worker has come, counted as searching: its slot. no_slot if there is none, and then it has left.
+  [[nodiscard]] slot_id admit_worker(thread_state& t) noexcept;
   /// When it has stopped looking for work: the last one out says that no workers are wanted, unless there is work.
   /// `this_slot`: the one that it holds still, or no_slot.
   void worker_leaves(domain_index from, slot_id this_slot) noexcept;
@@ -261,6 +262,7 @@ class arena final : public work_places, private search_caller {
   /// [S14] After the push and a full fence: searchers in nested waits need pass none.
   void new_enqueued_work(domain_index home_or_none) noexcept;
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
+  void worker_found_no_slot(const thread_state& t) noexcept;
   template <typename Call>
   void for_work_left(domain_index home, Call&& call) noexcept;
   [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;

@@ -244,15 +244,7 @@ void run_and_wait(thread_state& t, task* first, wait_context& wait, task_group_c
 
 std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
   std::chrono::nanoseconds time_left{0};
-  a.drop_kept_reference();
-  slot_id number = a.occupy_slot(t, thread_kind::worker);
-  if (number == no_slot && a.worker_could_enter()) {
-    number = a.occupy_slot(t, thread_kind::worker);
-  }
-  if (number == no_slot) {
-    a.worker_found_no_slot(t);
-    a.worker_leaves(t.domain, no_slot);
-  } else {
+  if (const slot_id number = a.admit_worker(t); number != no_slot) {
     attachment stay(t, a, number, thread_kind::worker);
     search_mark mark = search_mark::held;
     if (a.observers.has_news(t.notified)) {
