@@ -10,10 +10,13 @@ ticks pacer::front() const noexcept {
   return t;
 }
 
-cpu_state* pacer::slowest(const cpu_state& but) const noexcept {
-  cpu_state* found = nullptr;
+pacer::seen pacer::slowest(const cpu_state& but) const noexcept {
+  seen found;
   for (cpu_state& cpu : cpus_) {
-    if (&cpu != &but && counts(cpu) && (found == nullptr || place(cpu) < place(*found))) found = &cpu;
+    if (&cpu == &but || !counts(cpu)) continue;
+    // Read once: the one that was slowest may overtake another, already passed over, before the last has been read.
+    const ticks at = place(cpu);
+    if (found.cpu == nullptr || at < found.at) found = {&cpu, at};
   }
   return found;
 }
@@ -28,8 +31,8 @@ void pacer::check(cpu_state& cpu) noexcept {
 void pacer::wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept {
   progress(cpu);
   const auto behind = [&](ticks by) {
-    cpu_state* const other = cpu.now() > by ? slowest(cpu) : nullptr;
-    return other != nullptr && place(*other) < cpu.now() - by ? other : nullptr;
+    const seen other = cpu.now() > by ? slowest(cpu) : seen{};
+    return other.cpu != nullptr && other.at < cpu.now() - by ? other.cpu : nullptr;
   };
   if (behind(slack) == nullptr) return;
   waits_.fetch_add(1, std::memory_order_relaxed);
@@ -76,7 +79,7 @@ void pacer::let_go(cpu_state& cpu) noexcept {
   for (cpu_state& waiter : cpus_) {
     if (waiter.wait.on.load(std::memory_order_relaxed) != &cpu) continue;
     const ticks until = waiter.wait.until.load(std::memory_order_relaxed);
-    cpu_state* const next = here < until ? &cpu : slowest(waiter);
+    cpu_state* const next = here < until ? &cpu : slowest(waiter).cpu;
     if (next != nullptr && reached(*next) < until) {
       hang(waiter, *next, until);
     } else {

@@ -45,8 +45,8 @@ class pacer {
   void take_turn(cpu_state& cpu) noexcept { wait(cpu, turn_slack, turn_slack); }
   /// Others run, and this CPU is ahead of the slowest by more than the quantum; or nobody else runs.
   [[nodiscard]] bool leads(const cpu_state& cpu) const noexcept {
-    const cpu_state* const other = slowest(cpu);
-    return other == nullptr || cpu.now() > place(*other) + quantum_;
+    const seen other = slowest(cpu);
+    return other.cpu == nullptr || cpu.now() > other.at + quantum_;
   }
   /// This CPU has got further, or is one that nobody waits for: who waits for it goes on.
   void progress(cpu_state& cpu) noexcept {
@@ -70,8 +70,8 @@ class pacer {
   /// one is, and that while after. (To begin at the farthest clock pushes that on with each CPU that wakes, though they
   /// all wake at once.) Where nobody runs it goes on where the program was last. [LM8]
   void wake(cpu_state& cpu) noexcept {
-    const cpu_state* const other = slowest(cpu);
-    const ticks others = other != nullptr ? std::max(place(*other), floor_.load(std::memory_order_relaxed)) : front();
+    const seen other = slowest(cpu);
+    const ticks others = other.cpu != nullptr ? std::max(other.at, floor_.load(std::memory_order_relaxed)) : front();
     const ticks called = cpu.called.load(std::memory_order_relaxed);
     const bool is_called = called != waiting::never && others <= called + 2 * (wake_ + quantum_);
     cpu.catch_up((is_called ? std::max(called, floor_.load(std::memory_order_relaxed)) : others) + wake_);
@@ -109,7 +109,12 @@ class pacer {
   [[nodiscard]] ticks reached(const cpu_state& cpu) const noexcept {
     return counts(cpu) ? place(cpu) : waiting::never - 1;
   }
-  [[nodiscard]] cpu_state* slowest(const cpu_state& but) const noexcept;
+  /// One that counts, and where it was when it was read: no later than it is now. None: null.
+  struct seen {
+    cpu_state* cpu = nullptr;
+    ticks at = 0;
+  };
+  [[nodiscard]] seen slowest(const cpu_state& but) const noexcept;
   void wait(cpu_state& cpu, ticks slack, ticks slack_then) noexcept;
   void hang(cpu_state& waiter, cpu_state& on, ticks until) noexcept;
   void let_go(cpu_state& cpu) noexcept;

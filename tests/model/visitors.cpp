@@ -24,8 +24,10 @@ using namespace homing::scheduler;
 /// Whoever ends an arena must know of all that was done in its slots.
 struct slots_written final : no_workers {
   sync::plain<int> slot[3] = {0, 0, 0};
+  sync::plain<int> made_by_user = 0;  ///< what a task_arena's user did there before it ended it
 
   void retire(arena& a) override {
+    made_by_user = made_by_user + 1;
     for (sync::plain<int>& s : slot) {
       s = 0;
     }
@@ -37,7 +39,6 @@ struct slots_written final : no_workers {
 struct visited_arena {
   slots_written nobody;
   arena& a;
-  sync::plain<int> made_by_user = 0;  ///< what a task_arena's user did there before it ended it
 
   explicit visited_arena(int users) : a(make_arena(nobody)) {
     a.add_user();
@@ -129,10 +130,10 @@ const scenario another_ends("visitors: one leaves while another thread ends the 
   inside guest(w.all, v.a);
   threads({[&] { guest.leave(); },
            [&] {
-             v.made_by_user = 1;
+             v.nobody.made_by_user = 1;
              v.end_task_arena();
            }});
-  require(v.made_by_user == 1, "all that its user did is seen");
+  require(v.nobody.made_by_user == 2, "all that its user did is seen by who ends it");
   all_here::require_ended(1);
 });
 
