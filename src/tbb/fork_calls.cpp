@@ -26,17 +26,18 @@ bool pushed(fork_lane& where) noexcept {
 }
 
 bool join_slowly(fork_lane& where, std::size_t at, fork_branch& b) noexcept {
-  // relaxed: null by this thread's own hand, also on another thread before the stack moved, or else F3 tells.
+  // relaxed: null by this thread's own hand, also on another thread before the stack moved, or by a thief, for whom
+  // forget_given() waits; or else F3 tells.
   if (b.run.load(sync::relaxed) != nullptr && static_cast<lane&>(where).has_back(at)) {
     return true;
   }
   thread_state& t = this_thread();
+  if (t.forks != nullptr) {
+    t.forks->forget_given();  // under the lock, which a thief has until it has counted the branch [F4]
+  }
   platform::require_hot([&] { return t.unjoined_forks.load(sync::relaxed) != 0; },
                         "F8: a branch that is joined here has left its lane");
   t.unjoined_forks.fetch_sub(1, sync::relaxed);
-  if (t.forks != nullptr) {
-    t.forks->forget_given();
-  }
   // [F8] A branch that was kept is waited for by nobody, and its thread may have no arena: there was no memory for one.
   if (arena_access::is_waited_for(wait_of(b))) {
     run_until_empty(t, nullptr, wait_of(b));

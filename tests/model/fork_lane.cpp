@@ -77,6 +77,8 @@ struct forks {
       return;
     }
     own.forget_given();
+    require(unjoined.load(relaxed) != 0, "what is joined here has been counted as it left the lane");
+    unjoined.fetch_sub(1, relaxed);
     branch* mine = &b;
     if (given.compare_exchange_strong(mine, nullptr, sync::acq_rel, relaxed)) {
       b.run_elsewhere();

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "platform/check.hpp"
 #include "platform/fp_settings.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/dispatch/dispatch_loop.hpp"
@@ -108,6 +109,7 @@ class dispatch_run {
 
   /// The task at hand has thrown. Without a look at its context, which another waiter may have reset since. [C7]
   void cancel_task() noexcept {
+    platform::require(at_hand_ != nullptr, "C6: what is thrown here is a task's");
     at_hand_ = at_hand_->cancel(d_.ed);
     bypassed_ = at_hand_ != nullptr;
     if (!bypassed_) {

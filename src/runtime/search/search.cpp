@@ -1,5 +1,7 @@
 #include "runtime/search/search.hpp"
 
+#include "runtime/task/context.hpp"
+
 namespace homing::scheduler {
 
 void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
@@ -17,6 +19,12 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
   if (a.settings().has_l3_groups) {
     t.l3_group = l3_group_of_this_thread(a.settings(), t.domain);
     t.slot->l3_group.store(t.l3_group, sync::relaxed);
+  }
+}
+
+void tell_observers(thread_state& t, const task& found) noexcept {
+  if (!task_access::is_resume(found)) {
+    context_access::run_into(*task_access::context(found), [&] { notify_entry(t); });
   }
 }
 

@@ -382,4 +382,22 @@ TEST(observer, whose_callback_throws_can_be_switched_off) {
   EXPECT_FALSE(observer.is_observing());
 }
 
+/// It is switched on while the thread is inside, and told when that has found its next task: which is cancelled.
+TEST(observer, whose_callback_throws_beside_a_task_that_was_found_ends_that_task) {
+  tbb::task_arena arena(2, 2);
+  throwing_observer observer(arena);
+  observer.observe(false);
+  tbb::task_group group;
+  bool ran = false;
+  arena.execute([&] {
+    arena.enqueue(group.defer([&] { ran = true; }));
+    std::thread([&] { observer.observe(true); }).join();
+    EXPECT_THROW(group.wait(), std::runtime_error);
+    EXPECT_FALSE(ran);
+    observer.throws = false;
+    group.run_and_wait([&] { ran = true; });
+  });
+  EXPECT_TRUE(ran);
+}
+
 }  // namespace
