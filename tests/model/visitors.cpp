@@ -187,6 +187,20 @@ const scenario handed_on("visitors: one hands the arena on to another, who ends 
   all_here::require_ended(1);
 });
 
+/// The first visitors of an arena, which knows one alone.
+const scenario both_come("visitors: two come at once, and each ends a task_arena", every, [] {
+  all_here w;
+  visited_arena v(2);
+  visitor guests[] = {visitor(w.all), visitor(w.all)};
+  const auto visit = [&](visitor& guest) {
+    std::optional<visitor::stay> stay;
+    guest.come(stay, v.a);
+    v.end_task_arena();
+  };
+  threads({[&] { visit(guests[0]); }, [&] { visit(guests[1]); }});
+  all_here::require_ended(1);
+});
+
 /// The gift may be found late, in the second visit, which has a user of its own.
 const scenario comes_again("visitors: one leaves and comes again, while a task_arena ends", every, [] {
   all_here w;

@@ -34,8 +34,8 @@ inline void hand_call_on(const thread_state& t, call_duty& duty) noexcept {
 /// The last steal is judged by what came of it, and the thread's place on the machine is looked up anew.
 void begin_looking(thread_state& t, std::int64_t now_ns) noexcept;
 
-/// That the thread is here, before the task that it has found: in that one's context an exception of theirs ends, so that
-/// it is cancelled. A stack that may go on has no such context: they are told before the next task.
+/// That the thread is here, before the task that it has found: in that one's context an exception of theirs ends, so
+/// that it is cancelled. A stack that may go on has no such context: they are told before the next task.
 void tell_observers(thread_state& t, const task& found) noexcept;
 
 /// One look everywhere. A critical task that is found forbids others on its stack: they do not nest.

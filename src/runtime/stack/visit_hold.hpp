@@ -13,9 +13,10 @@ namespace homing::scheduler {
 class visit_hold {
  public:
   visit_hold(thread_state& t, arena& a) noexcept : arena_(a), mark_(t.visit.begin(a) ? &t.visit : nullptr) {
-    a.visitors.note(&t);
     if (__builtin_expect(mark_ == nullptr, false)) {
       a.add_reference();
+    } else {
+      a.visitors.note(&t);
     }
   }
   ~visit_hold() {

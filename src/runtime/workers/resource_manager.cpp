@@ -350,6 +350,10 @@ void resource_manager::unreserve(arena& a, domain_index d) noexcept {
   a.domain(d).active.fetch_sub(1, sync::relaxed);
   a.account().workers.fetch_sub(1, sync::relaxed);
   a.drop_reference();
+  if (__builtin_expect(is_refused(), false)) {
+    const holder hold(*this);
+    tell_finalizers();  // a worker seemed to be on its way
+  }
 }
 
 }  // namespace homing::scheduler

@@ -170,7 +170,7 @@ class resource_manager final : public worker_supplier {
   /// False if a waker had taken it off the list.
   [[nodiscard]] bool take_back_idle(worker& w, domain_index domain) noexcept;
   [[nodiscard]] arena* choose_assignment(worker& w, arena* found, domain_index domain) noexcept;
-  arena* find_work(domain_index domain, bool& stands_by) noexcept;
+  arena* find_work(domain_index domain, bool& stands_by, arena_list& to_call) noexcept;
   [[nodiscard]] bool take_share(arena& a, domain_index domain) noexcept;
   [[nodiscard]] static bool is_share_void(const arena& a) noexcept;
   bool reserve(arena& a, domain_index domain) noexcept;

@@ -200,9 +200,8 @@ bool resource_manager::take_share(arena& a, domain_index domain) noexcept {
   return true;
 }
 
-arena* resource_manager::find_work(domain_index domain, bool& stands_by) noexcept {
+arena* resource_manager::find_work(domain_index domain, bool& stands_by, arena_list& to_call) noexcept {
   arena* found = nullptr;
-  arena_list grown;
   bool needs_another = false;
   {
     const holder hold(*this);
@@ -223,10 +222,9 @@ arena* resource_manager::find_work(domain_index domain, bool& stands_by) noexcep
         }
       }
     }
-    grown = take_to_call();
+    to_call = take_to_call();
   }
   stands_by = stands_by || (needs_another && begin_stand_by());  // before the calls: they call no stand-in then [A26]
-  call_for(grown);
   return found;
 }
 
@@ -275,12 +273,14 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index
 /// [S1] The last look of a worker that has announced itself. True if there is nothing for it; else it is on no list,
 /// and has an arena or must ask anew.
 bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen, bool& stands_by) noexcept {
-  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain, stands_by);
-  if (found == nullptr && !stopping_.load(sync::seq_cst)) {
-    return true;
+  arena_list to_call;
+  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain, stands_by, to_call);
+  const bool stays = found == nullptr && !stopping_.load(sync::seq_cst);
+  if (!stays) {
+    chosen = choose_assignment(w, found, domain);  // before the calls, which would else find it idle
   }
-  chosen = choose_assignment(w, found, domain);
-  return false;
+  call_for(to_call);
+  return stays;
 }
 
 /// Idle, but awake: whoever calls need not wake it. True if somebody has called within that time.
@@ -319,8 +319,11 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
     }
     look_at_machine(look_of_workers_ns);
     const domain_index here = w.domain;  // while it is on the list its waker may move it [A17]
-    if (arena* a = find_work(here, stands_by)) {
-      return a;
+    arena_list to_call;
+    arena* const found = find_work(here, stands_by, to_call);
+    call_for(to_call);
+    if (found != nullptr) {
+      return found;
     }
     announce_idle(w);
     ask_all_lanes();
