@@ -184,9 +184,17 @@ def keep(folder: Path, name: str, setting: dict, rows: list[dict]) -> None:
             continue
 
 
+def read(file: Path) -> object:
+    try:
+        return json.loads(file.read_text())
+    except ValueError:
+        return None
+
+
 def kept(folder: Path, name: str, setting: dict) -> list[list[dict]]:
-    """The rows of each boot of a program in that setting. Files that don't say theirs, as older ones, are of none."""
-    boots = [json.loads(file.read_text()) for file in files_of(folder, name).values()]
+    """The rows of each boot of a program in that setting. Files that don't say theirs, as older ones, are of none; nor are those
+    whose writing was cut off."""
+    boots = [read(file) for file in files_of(folder, name).values()]
     same = [boot["rows"] for boot in boots if isinstance(boot, dict) and setting.items() <= boot.items()]
     if len(same) < len(boots):
         print(f"lab.py: {len(boots) - len(same)} of {len(boots)} boots of {name} in {folder} are left out: they are not of "

@@ -16,8 +16,9 @@ def with_process(command: list, use: Callable[[subprocess.Popen], Result], end: 
                  **options: Any) -> Result:
     """Starts the command as subprocess.Popen does, and returns what `use` does. If we are stopped meanwhile, or `use` throws, `end`
     has been called, and the command has ended, when this throws."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # not while it has started and we don't know of it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)  # not while it has started and we don't know of it
         process = subprocess.Popen(command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before), **options)
     except BaseException:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -103,6 +103,17 @@ def content_of(process):
         return b""
 
 
+def runs_tail(pid):
+    return content_of(Path(f"/proc/{pid}/cmdline")).startswith(b"tail\0")   # others have the word in their script
+
+
+def descriptor_of(pid):
+    try:
+        return os.pidfd_open(int(pid))
+    except ProcessLookupError:   # it has ended
+        return None
+
+
 def a_program_that_does_not_end_while_it_is_learnt(folder):
     """It starts others, and waits for them."""
     if shutil.which("strace") is None:
@@ -119,8 +130,11 @@ def a_program_that_does_not_end_while_it_is_learnt(folder):
                                        env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
             (folder / "started").read_text()   # returns when the program has written
-            started = [int(pid) for pid in running_below(folder) if int(pid) != process.pid]
-            descriptors = [os.pidfd_open(pid) for pid in started]
+            while not any(runs_tail(pid) for pid in running_below(folder)):   # forked, and no tail yet
+                check(process.poll() is None, "the program waits", process.returncode)
+                os.sched_yield()
+            started = {pid: descriptor for pid in running_below(folder)
+                       if int(pid) != process.pid and (descriptor := descriptor_of(pid)) is not None}
             if number is not None:
                 process.send_signal(number)
             said = process.communicate(timeout=500)[1]
@@ -128,11 +142,11 @@ def a_program_that_does_not_end_while_it_is_learnt(folder):
             check(process.returncode == expected and (number or "did not end here within 15 s" in said), f"--learn and {number}", said)
             if number is signal.SIGKILL:   # strace ends the program, and lets go of what that has started
                 (folder / "waits").unlink()
-                for pid in started:
-                    if content_of(Path(f"/proc/{pid}/cmdline")).startswith(b"tail\0"):   # others have the word in their script
-                        os.kill(pid, signal.SIGKILL)
-            check(all(select.select([d], [], [], 500)[0] for d in descriptors) and started, "nothing is left of it", started)
-            for descriptor in descriptors:
+                for pid, descriptor in started.items():
+                    if runs_tail(pid):
+                        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            check(all(select.select([d], [], [], 500)[0] for d in started.values()) and started, "nothing is left of it", list(started))
+            for descriptor in started.values():
                 os.close(descriptor)
             for left in folder.iterdir():
                 left.unlink() if left.name in ("waits", "started") else check(False, "nor a file", left)

@@ -1,5 +1,5 @@
 /// The note that a worker was wanted while no slot was free: work that was pushed meanwhile is found by who pushed it,
-/// at a slot that is free after all, or by who freed a slot. Method: every execution of pushers and of threads that
+/// at a slot that is free after all, or by who freed a slot. Method: executions of pushers and of threads that
 /// free slots; docs/protocols/arena.md [A7].
 #include "runtime/arena/missed_wake.hpp"
 #include "engine/model.hpp"

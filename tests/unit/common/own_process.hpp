@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -68,6 +70,7 @@ report_text in_own_process(const environment& variables, Body&& body) {
   const pid_t child = fork();
   EXPECT_GE(child, 0) << "fork failed";
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever ends the test for a hang ends it here, too
     setenv(mark, "1", 1);
     setenv("HOMING_REPORT", report.c_str(), 1);
     for (const auto& [name, value] : variables) {

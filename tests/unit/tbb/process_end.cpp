@@ -54,8 +54,7 @@ bool child_ends_well(Body&& body) {
     body();
     std::exit(EXIT_SUCCESS);
   }
-  int status = 0;
-  return waitpid(child, &status, 0) == child && status == 0;
+  return homing::testing::has_ended_well(child);
 }
 
 /// The numbers behind a name, one a report.
