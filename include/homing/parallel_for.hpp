@@ -51,21 +51,8 @@ class scattered_loop {
   std::optional<domain_index> home_;
 };
 
-/// True if a loop over that many pieces is better sent domain by domain.
-[[nodiscard]] constexpr bool is_scattered(std::size_t pieces, std::size_t domains) noexcept {
-  return pieces > 32 * domains;
-}
-
-template <class Range, class Dist>
-[[nodiscard]] bool has_many_pieces(const Range& range, const Dist& dist) {
-  const box<1> all = loop_space<Range>::box_of(range);
-  const std::size_t reach = reach_of(dist, all.last[0]);
-  std::size_t pieces = 0;
-  for (std::size_t at = all.first[0]; at < reach; at = run_at(dist, at, reach).last) {
-    if (is_scattered(++pieces, domain_count())) return true;
-  }
-  return false;
-}
+/// A loop over more pieces is better sent domain by domain.
+[[nodiscard]] constexpr std::size_t pieces_max(std::size_t domains) noexcept { return 32 * domains; }
 
 template <class Range, class Body, class Dist>
 void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::task_group_context& context) {
@@ -73,7 +60,8 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
   const box<1> all = loop_space<Range>::box_of(range);
   const std::size_t reach = reach_of(dist, all.last[0]);
   std::vector<scattered_loop<Range, Body, Dist>> bodies;  // by part
-  std::vector<loop_part<positions>> parts;
+  loop_memory memory;
+  loop_parts<positions> parts(memory.get());
   const auto add = [&](std::optional<domain_index> home) {
     bodies.emplace_back(range, body, dist, home);
     parts.push_back({positions(all.first[0], reach), on(home)});
@@ -94,21 +82,24 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
       body(beyond);
     }
   };
-  for_parts(parts, cutting::anywhere, each, context);
+  for_parts<positions>(parts, cutting::anywhere, each, context, memory);
 }
 
 template <class Range, class Body, class Dist>
 void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_group_context& context) {
+  loop_memory memory;
+  loop_parts<Range> parts(memory.get());
+  parts.reserve(domain_count());
   if constexpr (loop_space<Range>::dims == 1) {
-    if (has_many_pieces(range, dist)) {
+    if (!cut(range, dist, parts, pieces_max(domain_count()))) {
       run_scattered(range, body, dist, context);
       return;
     }
+  } else {
+    cut(range, dist, parts);
   }
-  std::vector<loop_part<Range>> parts;
-  cut(range, dist, parts);
-  for_parts(
-      parts, cutting::anywhere, [&body](std::uint32_t, const Range& r) { body(r); }, context);
+  const auto each = [&body](std::uint32_t, const Range& r) { body(r); };
+  for_parts<Range>(parts, cutting::anywhere, each, context, memory);
 }
 
 }  // namespace detail

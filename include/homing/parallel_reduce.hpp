@@ -34,7 +34,8 @@ void halve(const Range& range, place where, unsigned depth, std::vector<loop_par
 /// says.
 template <class Range, class Dist>
 [[nodiscard]] std::vector<loop_part<Range>> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
-  std::vector<loop_part<Range>> whole;
+  loop_memory memory;
+  loop_parts<Range> whole(memory.get());
   cut(range, dist, whole);
   std::vector<loop_part<Range>> parts;
   for (const auto& p : whole) {
@@ -49,7 +50,7 @@ template <class Range, class Value, class Body, class Reduction>
 [[nodiscard]] Value reduce_parts(const std::vector<loop_part<Range>>& parts, const Value& identity, const Body& body,
                                  const Reduction& reduction, tbb::task_group_context& context) {
   std::vector<std::optional<Value>> values(parts.size());
-  run_parts(parts, context, [&](std::size_t i) { values[i].emplace(body(parts[i].range, Value(identity))); });
+  run_parts<Range>(parts, context, [&](std::size_t i) { values[i].emplace(body(parts[i].range, Value(identity))); });
   Value result(identity);
   for (std::optional<Value>& v : values) {
     if (v) result = reduction(std::move(result), *std::move(v));  // none: cancelled
@@ -74,11 +75,13 @@ template <class Range, class Value, class Body, class Reduction, class How>
       detail::expect_indices(range);
       return tbb::parallel_reduce(range, identity, body, reduction, context);
     }
-    std::vector<detail::loop_part<Range>> parts;
+    detail::loop_memory memory;
+    detail::loop_parts<Range> parts(memory.get());
+    parts.reserve(domain_count());
     detail::cut(range, how, parts);
     const auto step = [&body](std::uint32_t, const Range& r, Value v) { return body(r, std::move(v)); };
     detail::chunk_fold<Range, Value, decltype(step), Reduction> fold(parts, detail::cutting::anywhere, identity, step,
-                                                                     reduction, context);
+                                                                     reduction, context, memory);
     fold.run();
     return fold.take();
   } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {

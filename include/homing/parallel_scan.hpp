@@ -37,14 +37,14 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
     tbb::task_group_context context;
     std::vector<std::optional<Value>> sums(parts.size());  // of the parts, then up to and with them
     // The first part has nothing before it: its first pass is its last.
-    detail::run_parts(parts, context, [&](std::size_t i) {
+    detail::run_parts<Range>(parts, context, [&](std::size_t i) {
       if (i == 0 || i + 1 < parts.size()) sums[i].emplace(scan(parts[i].range, Value(identity), i == 0));
     });
     if (context.is_group_execution_cancelled()) return identity;
     for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
       sums[i].emplace(reverse_join(*sums[i - 1], *sums[i]));
     }
-    detail::run_parts(parts, context, [&](std::size_t i) {
+    detail::run_parts<Range>(parts, context, [&](std::size_t i) {
       if (i != 0) {
         Value end = scan(parts[i].range, Value(*sums[i - 1]), true);
         if (i + 1 == parts.size()) sums[i].emplace(std::move(end));

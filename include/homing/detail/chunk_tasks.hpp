@@ -16,7 +16,7 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <vector>
+#include <span>
 
 namespace homing::detail {
 
@@ -34,14 +34,14 @@ class chunked_work {
 class chunk_sender {
  public:
   /// Errors: std::bad_alloc.
-  chunk_sender(chunked_work& work, const std::vector<chunk_group>& groups, const std::vector<chunk>& chunks,
-               tbb::task_group_context& context)
+  chunk_sender(chunked_work& work, std::span<const chunk_group> groups, std::span<const chunk> chunks,
+               tbb::task_group_context& context, loop_memory& memory)
       : work_(work),
         groups_(groups),
         chunks_(chunks),
         context_(context),
-        heads_(std::make_unique<head_task[]>(groups.size())),
-        tasks_(std::make_unique_for_overwrite<place_for_task[]>(chunks.size())),
+        heads_(memory.room_for<place_for<head_task>>(groups.size())),
+        tasks_(memory.room_for<place_for<chunk_task>>(chunks.size())),
         wait_(static_cast<std::uint32_t>(groups.size())) {}
   chunk_sender(const chunk_sender&) = delete;
   chunk_sender& operator=(const chunk_sender&) = delete;
@@ -63,24 +63,21 @@ class chunk_sender {
   /// Begins a group, in its domain.
   class head_task final : public d1::task {
    public:
-    void prepare(chunk_sender& of, std::uint32_t group) noexcept {
-      of_ = &of;
-      held_.group = group;
-    }
+    head_task(chunk_sender& of, std::uint32_t group) noexcept : of_(of), held_{group, std::nullopt} {}
     d1::task* execute(d1::execution_data& ed) override {
-      of_->run_group(held_, ed);
+      of_.run_group(held_, ed);
       return nullptr;
     }
     // Also after an exception.
     d1::task* cancel(d1::execution_data&) override {
-      of_->end(held_);
+      of_.end(held_);
       return nullptr;
     }
 
     std::atomic<std::uint32_t> chunks_left{0};  ///< of the group: those that have not ended
 
    private:
-    chunk_sender* of_ = nullptr;
+    chunk_sender& of_;
     held_chunks held_;
   };
 
@@ -103,8 +100,9 @@ class chunk_sender {
     chunk_sender& of_;
     held_chunks held_;
   };
-  struct alignas(chunk_task) place_for_task {
-    std::byte bytes[sizeof(chunk_task)];
+  template <class Task>
+  struct alignas(Task) place_for {
+    std::byte bytes[sizeof(Task)];
   };
 
   /// The caller's: sends the heads of other groups, and begins that of its own domain.
@@ -120,6 +118,7 @@ class chunk_sender {
       while (next_ < of_.group_count()) {
         const std::uint32_t g = group_at(next_++);
         if (g != own_ && of_.send_head(g)) continue;
+        of_.make_head(g);
         begun_ = held_chunks{g, std::nullopt};
         of_.run_group(*begun_, ed);
         begun_.reset();
@@ -148,13 +147,19 @@ class chunk_sender {
 
   [[nodiscard]] std::uint32_t group_count() const noexcept { return static_cast<std::uint32_t>(groups_.size()); }
 
+  head_task& make_head(std::uint32_t g) noexcept { return *new (&heads_[g]) head_task(*this, g); }
+  /// Where it was made: by who sent the head, or began the group.
+  [[nodiscard]] head_task& head(std::uint32_t g) const noexcept {
+    return *std::launder(reinterpret_cast<head_task*>(&heads_[g]));
+  }
+
   /// False if there is no memory for it.
   [[nodiscard]] bool send_head(std::uint32_t g) noexcept try {
-    heads_[g].prepare(*this, g);
+    head_task& its = make_head(g);
     if (const auto domain = groups_[g].domain) {
-      spawn(on(*domain), heads_[g], context_);
+      spawn(on(*domain), its, context_);
     } else {
-      d1::spawn(heads_[g], context_);
+      d1::spawn(its, context_);
     }
     return true;
   } catch (const std::bad_alloc&) {
@@ -175,7 +180,7 @@ class chunk_sender {
 
   void run_group(held_chunks& held, const d1::execution_data& ed) {
     const chunk_span all = work_.cut(held.group);
-    heads_[held.group].chunks_left.store(all.last - all.first, std::memory_order_relaxed);  // before any is sent
+    head(held.group).chunks_left.store(all.last - all.first, std::memory_order_relaxed);  // before any is sent
     held.cut = all;
     std::uint32_t own = all.first;
     const std::uint16_t here = d1::execution_slot(ed);
@@ -216,18 +221,18 @@ class chunk_sender {
     if (held.cut) {
       const std::uint32_t count = held.cut->last - held.cut->first;
       // acq_rel: what all chunks did is visible to whoever waits.
-      if (heads_[held.group].chunks_left.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+      if (head(held.group).chunks_left.fetch_sub(count, std::memory_order_acq_rel) != count) return;
     }
     wait_.release();
   }
 
   chunked_work& work_;
-  const std::vector<chunk_group>& groups_;
-  const std::vector<chunk>& chunks_;
+  const std::span<const chunk_group> groups_;
+  const std::span<const chunk> chunks_;
   tbb::task_group_context& context_;
-  const std::unique_ptr<head_task[]> heads_;       ///< by group
-  const std::unique_ptr<place_for_task[]> tasks_;  ///< by the first of their chunks
-  alignas(64) d1::wait_context wait_;              ///< on a line of its own: all threads read what is above
+  const std::span<place_for<head_task>> heads_;   ///< by group
+  const std::span<place_for<chunk_task>> tasks_;  ///< by the first of their chunks
+  alignas(64) d1::wait_context wait_;             ///< on a line of its own: all threads read what is above
 };
 
 }  // namespace homing::detail

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
+#include <new>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,9 +27,9 @@ struct fragment {
 
 /// What one thread is sent: fragments [first, last).
 struct chunk {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-  std::uint16_t slot = no_slot;       ///< of the calling thread's arena; no_slot: any thread
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint16_t slot;                 ///< of the calling thread's arena; no_slot: any thread
   std::optional<std::uint32_t> home;  ///< where its data is
   static constexpr std::uint16_t no_slot = 0xFFFF;
 };
@@ -53,21 +56,25 @@ struct chunk_group {
 
 /// The domain of each slot's thread, in the calling thread's arena; of a slot without a thread, the slot's own.
 /// Errors: std::bad_alloc.
-[[nodiscard]] inline std::vector<std::uint16_t> domains_by_slot() {
+[[nodiscard]] inline std::span<const std::uint16_t> domains_by_slot(loop_memory& memory) {
   const tasks_door* const open = loop_door();
   if (open == nullptr) return {};
-  std::vector<std::uint16_t> domains(open->map_slots(nullptr, 0));
+  const std::span<std::uint16_t> domains = memory.room_for<std::uint16_t>(open->map_slots(nullptr, 0));
   open->map_slots(domains.data(), static_cast<std::uint32_t>(domains.size()));
   return domains;
 }
 
-/// Groups are cut by whoever begins them: in their domain, side by side.
+/// Groups are cut by whoever begins them: in their domain, side by side. The caller writes nothing of what they write.
 template <class Range>
 class loop_plan {
  public:
-  /// `parts` outlives the plan; their homes are domains that there are. Errors: std::bad_alloc.
-  loop_plan(const std::vector<loop_part<Range>>& parts, cutting where)
-      : parts_(parts), where_(where), slots_(domains_by_slot()), order_(parts.size()) {
+  /// `parts` and `memory` outlive the plan; their homes are domains that there are. Errors: std::bad_alloc.
+  loop_plan(std::span<const loop_part<Range>> parts, cutting where, loop_memory& memory)
+      : parts_(parts),
+        where_(where),
+        slots_(domains_by_slot(memory)),
+        order_(memory.room_for<std::uint32_t>(parts.size())),
+        groups_(domain_count() + 1, memory.get()) {
     const std::uint32_t domains = domain_count();  // and one group more, for what has no home
     const auto group_of = [&](const loop_part<Range>& p) {
       if (!p.where.domain() || slots_.empty()) return domains;  // or on another library, where addresses mean nothing
@@ -75,10 +82,9 @@ class loop_plan {
               "there is no such domain; see homing::domain_count()");
       return to_index(*p.where.domain());
     };
-    groups_.resize(domains + 1);
     for (const std::uint16_t d : slots_) ++groups_[d].chunks_max;
     groups_[domains].chunks_max = static_cast<std::uint32_t>(slots_.size());
-    for (const auto& p : parts) {
+    for (const loop_part<Range>& p : parts) {
       chunk_group& g = groups_[group_of(p)];
       g.points = std::min(g.points + points_in(loop_space<Range>::box_of(p.range)), points_most);
       ++g.last_part;
@@ -86,15 +92,15 @@ class loop_plan {
     const auto [chunk_count, fragment_count] = lay_out(domains);
     for (std::uint32_t i = 0; i < parts.size(); ++i) order_[groups_[group_of(parts[i])].last_part++] = i;
     std::erase_if(groups_, [](const chunk_group& g) { return g.first_part == g.last_part; });
-    chunks_.resize(chunk_count);
-    if (!parts.empty()) fragments_.resize(fragment_count, {parts[0].range, unused});
+    chunks_ = memory.room_for<chunk>(chunk_count);
+    fragments_ = memory.room_for<fragment<Range>>(fragment_count);
   }
 
-  [[nodiscard]] const std::vector<chunk_group>& groups() const noexcept { return groups_; }
-  [[nodiscard]] const std::vector<chunk>& chunks() const noexcept { return chunks_; }
-  /// By group, and within it in the order of the loop's range. Some are unused.
-  [[nodiscard]] const std::vector<fragment<Range>>& fragments() const noexcept { return fragments_; }
-  static constexpr std::uint32_t unused = ~std::uint32_t{0};
+  [[nodiscard]] std::span<const chunk_group> groups() const noexcept { return groups_; }
+  /// Those that cut() has said are there.
+  [[nodiscard]] std::span<const chunk> chunks() const noexcept { return chunks_; }
+  /// By group, and within it in the order of the loop's range. Those of the chunks that are there.
+  [[nodiscard]] std::span<const fragment<Range>> fragments() const noexcept { return fragments_; }
 
   /// Cuts a group into chunks of about as many points each: at least one chunk. Threads: one a group.
   [[nodiscard]] chunk_span cut(std::uint32_t g) noexcept {
@@ -138,7 +144,7 @@ class loop_plan {
     }
     /// The number of the chunk behind the last.
     [[nodiscard]] std::uint32_t end() {
-      if (first_ != next_) plan_.chunks_[chunk_++] = {first_, next_, chunk::no_slot, home_};
+      if (first_ != next_) new (&plan_.chunks_[chunk_++]) chunk{first_, next_, chunk::no_slot, home_};
       return chunk_;
     }
 
@@ -148,7 +154,7 @@ class loop_plan {
       return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, lacking_));
     }
     void put(std::uint32_t part, const Range& range) {
-      plan_.fragments_[next_++] = {range, part};
+      new (&plan_.fragments_[next_++]) fragment<Range>{range, part};
       lacking_ = std::max(lacking_ - static_cast<std::ptrdiff_t>(size_of(range)),
                           -static_cast<std::ptrdiff_t>(points_most));  // more than can be counted
     }
@@ -197,13 +203,13 @@ class loop_plan {
     return {chunk_count, fragment_count};
   }
 
-  const std::vector<loop_part<Range>>& parts_;
+  const std::span<const loop_part<Range>> parts_;
   const cutting where_;
-  const std::vector<std::uint16_t> slots_;  ///< domains by slot
-  std::vector<std::uint32_t> order_;        ///< parts by group
-  std::vector<chunk_group> groups_;
-  std::vector<chunk> chunks_;
-  std::vector<fragment<Range>> fragments_;
+  const std::span<const std::uint16_t> slots_;  ///< domains by slot
+  const std::span<std::uint32_t> order_;        ///< parts by group
+  std::pmr::vector<chunk_group> groups_;
+  std::span<chunk> chunks_;
+  std::span<fragment<Range>> fragments_;
 };
 
 }  // namespace homing::detail

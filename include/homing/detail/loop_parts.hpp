@@ -16,7 +16,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
+#include <new>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -153,6 +156,38 @@ struct loop_part {
   place where;
 };
 
+/// What a loop is planned in: memory on the caller's stack, and from the heap where that is used up. It is given back
+/// as a whole, at the loop's end.
+///
+/// Threads: the caller's.
+class loop_memory {
+ public:
+  loop_memory() = default;
+  loop_memory(const loop_memory&) = delete;
+  loop_memory& operator=(const loop_memory&) = delete;
+  [[nodiscard]] std::pmr::memory_resource* get() noexcept { return &all_; }
+
+  /// Room for `count` objects, on cache lines of its own, of which none is made: whoever needs one makes it, and nobody
+  /// ends them. Errors: std::bad_alloc.
+  template <class T>
+  [[nodiscard]] std::span<T> room_for(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    constexpr std::size_t alignment = std::max<std::size_t>(line_bytes, alignof(T));
+    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+    return {static_cast<T*>(all_.allocate(count * sizeof(T), alignment)), count};
+  }
+
+ private:
+  static constexpr std::size_t line_bytes = 64;
+  static constexpr std::size_t on_stack_bytes = 4096;  // a loop for some 16 threads
+  alignas(line_bytes) std::byte on_stack_[on_stack_bytes];
+  std::pmr::monotonic_buffer_resource all_{on_stack_, sizeof on_stack_, std::pmr::new_delete_resource()};
+};
+
+/// Parts in the memory of a loop.
+template <class Range>
+using loop_parts = std::pmr::vector<loop_part<Range>>;
+
 /// How often a part is halved so that its pieces have about `size` points.
 [[nodiscard]] constexpr unsigned halvings(std::size_t points, std::size_t size) noexcept {
   return points <= size ? 0 : static_cast<unsigned>(std::bit_width((points - 1) / size));
@@ -176,26 +211,29 @@ template <class Dist>
 }
 
 /// Appends the parts of `range` that have one home each, in the order of the range, longest possible. Those that the
-/// distribution gives no home to, or does not reach, go nowhere in particular.
+/// distribution gives no home to, or does not reach, go nowhere in particular. False if it stopped because there are
+/// more than `parts_max` that it does reach.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims == 1)
-void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
+bool cut(const Range& range, const Dist& dist, loop_parts<Range>& parts, std::size_t parts_max = SIZE_MAX) {
   using space = loop_space<Range>;
   const box<1> all = space::box_of(range);
   const std::size_t reach = reach_of(dist, all.last[0]);
   std::size_t at = all.first[0];
   while (at < reach) {
+    if (parts.size() == parts_max) return false;
     const piece p = run_at(dist, at, reach);
     parts.push_back({space::part(range, interval(at, p.last)), on(p.home)});
     at = p.last;
   }
   if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
+  return true;
 }
 
 /// Appends the boxes of a grid inside `all`, in the order of the domains, and what reaches beyond it as a slab for each
 /// dimension, which goes nowhere in particular.
 template <class Range, class Grid>
-void cut_along_boxes(const Range& range, const Grid& grid, std::vector<loop_part<Range>>& parts) {
+void cut_along_boxes(const Range& range, const Grid& grid, loop_parts<Range>& parts) {
   using space = loop_space<Range>;
   auto all = space::box_of(range);
   const auto add = [&](const box<space::dims>& b, place where) {
@@ -224,7 +262,7 @@ void cut_along_boxes(const Range& range, const Grid& grid, std::vector<loop_part
 /// are put together again.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims > 1)
-void cut(const Range& range, const Dist& dist, std::vector<loop_part<Range>>& parts) {
+void cut(const Range& range, const Dist& dist, loop_parts<Range>& parts) {
   using space = loop_space<Range>;
   const auto all = space::box_of(range);
   if constexpr (requires { dist.for_each_box(domain_index{}, [](const box<space::dims>&) {}); }) {
