@@ -55,13 +55,13 @@ class scattered_loop {
 [[nodiscard]] constexpr std::size_t pieces_max(std::size_t domains) noexcept { return 32 * domains; }
 
 template <class Range, class Body, class Dist>
-void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::task_group_context& context) {
+[[gnu::noinline]] void run_scattered(const Range& range, const Body& body, const Dist& dist,
+                                     tbb::task_group_context& context) {
   using positions = tbb::blocked_range<std::size_t>;
   const box<1> all = loop_space<Range>::box_of(range);
   const std::size_t reach = reach_of(dist, all.last[0]);
   std::vector<scattered_loop<Range, Body, Dist>> bodies;  // by part
-  loop_memory memory;
-  loop_parts<positions> parts(memory.get());
+  loop_parts<positions> parts;
   const auto add = [&](std::optional<domain_index> home) {
     bodies.emplace_back(range, body, dist, home);
     parts.push_back({positions(all.first[0], reach), on(home)});
@@ -82,16 +82,15 @@ void run_scattered(const Range& range, const Body& body, const Dist& dist, tbb::
       body(beyond);
     }
   };
-  for_parts<positions>(parts, cutting::anywhere, each, context, memory);
+  for_parts<positions>(parts, cutting::anywhere, each, context);
 }
 
 template <class Range, class Body, class Dist>
 void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_group_context& context) {
-  loop_memory memory;
-  loop_parts<Range> parts(memory.get());
+  loop_parts<Range> parts;
   parts.reserve(domain_count());
   if constexpr (loop_space<Range>::dims == 1) {
-    if (!cut(range, dist, parts, pieces_max(domain_count()))) {
+    if (!cut_up_to(range, dist, parts, pieces_max(domain_count()))) {
       run_scattered(range, body, dist, context);
       return;
     }
@@ -99,7 +98,7 @@ void run_loop(const Range& range, const Body& body, const Dist& dist, tbb::task_
     cut(range, dist, parts);
   }
   const auto each = [&body](std::uint32_t, const Range& r) { body(r); };
-  for_parts<Range>(parts, cutting::anywhere, each, context, memory);
+  for_parts<Range>(parts, cutting::anywhere, each, context);
 }
 
 }  // namespace detail

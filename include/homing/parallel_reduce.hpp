@@ -34,8 +34,7 @@ void halve(const Range& range, place where, unsigned depth, std::vector<loop_par
 /// says.
 template <class Range, class Dist>
 [[nodiscard]] std::vector<loop_part<Range>> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
-  loop_memory memory;
-  loop_parts<Range> whole(memory.get());
+  loop_parts<Range> whole;
   cut(range, dist, whole);
   std::vector<loop_part<Range>> parts;
   for (const auto& p : whole) {
@@ -75,13 +74,12 @@ template <class Range, class Value, class Body, class Reduction, class How>
       detail::expect_indices(range);
       return tbb::parallel_reduce(range, identity, body, reduction, context);
     }
-    detail::loop_memory memory;
-    detail::loop_parts<Range> parts(memory.get());
+    detail::loop_parts<Range> parts;
     parts.reserve(domain_count());
     detail::cut(range, how, parts);
     const auto step = [&body](std::uint32_t, const Range& r, Value v) { return body(r, std::move(v)); };
     detail::chunk_fold<Range, Value, decltype(step), Reduction> fold(parts, detail::cutting::anywhere, identity, step,
-                                                                     reduction, context, memory);
+                                                                     reduction, context);
     fold.run();
     return fold.take();
   } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {

@@ -91,12 +91,10 @@ void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
   auto* const object = static_cast<free_object*>(memory);
   sync::atomic<free_object*>& top = remote_[index];
   poison(object, index);
-  // [OP1] Compared, never dereferenced. A guess and not a load: the stack's line, which other threads have, comes once
-  // then, to be written.
-  free_object* below = nullptr;
+  free_object* below = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
   do {
     object->next = below;
-    // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed: see above.
+    // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed, as the load above.
   } while (!top.compare_exchange_weak(below, object, sync::release, sync::relaxed));
 }
 

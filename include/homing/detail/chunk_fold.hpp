@@ -25,16 +25,9 @@ struct join_nothing {
 template <class Range, class Value, class Body, class Join>
 class chunk_fold final : private chunked_work {
  public:
-  /// In `memory`, where `parts` may be, too.
   chunk_fold(std::span<const loop_part<Range>> parts, cutting where, const Value& identity, const Body& body,
-             const Join& join, tbb::task_group_context& context, loop_memory& memory)
-      : memory_(memory),
-        plan_(parts, where, memory),
-        where_(where),
-        identity_(identity),
-        body_(body),
-        join_(join),
-        context_(context) {
+             const Join& join, tbb::task_group_context& context)
+      : plan_(parts, where, memory_), where_(where), identity_(identity), body_(body), join_(join), context_(context) {
     if constexpr (has_values) values_.resize(plan_.fragments().size());
   }
 
@@ -48,6 +41,7 @@ class chunk_fold final : private chunked_work {
   [[nodiscard]] Value take() {
     const std::span<const fragment<Range>> fragments = plan_.fragments();
     std::vector<std::uint32_t> order;
+    order.reserve(fragments.size());
     for (std::uint32_t i = 0; i < fragments.size(); ++i) {
       if (values_[i].value) order.push_back(i);
     }
@@ -92,7 +86,7 @@ class chunk_fold final : private chunked_work {
     if constexpr (has_values) values_[i].value.emplace(std::move(value));
   }
 
-  loop_memory& memory_;
+  loop_memory memory_;
   loop_plan<Range> plan_;
   const cutting where_;
   const Value& identity_;
@@ -105,22 +99,21 @@ class chunk_fold final : private chunked_work {
 /// body(part number, range) for each part, at its home.
 template <class Range, class Body>
 void for_parts(std::span<const loop_part<Range>> parts, cutting where, const Body& body,
-               tbb::task_group_context& context, loop_memory& memory) {
+               tbb::task_group_context& context) {
   const auto step = [&body](std::uint32_t part, const Range& r, no_value) {
     body(part, r);
     return no_value{};
   };
   const join_nothing join;
   const no_value nothing;
-  chunk_fold<Range, no_value, decltype(step), join_nothing>(parts, where, nothing, step, join, context, memory).run();
+  chunk_fold<Range, no_value, decltype(step), join_nothing>(parts, where, nothing, step, join, context).run();
 }
 
 /// f(i) for each part i, at its home; each whole.
 template <class Range, class F>
 void run_parts(std::span<const loop_part<Range>> parts, tbb::task_group_context& context, const F& f) {
   const auto each = [&f](std::uint32_t part, const Range&) { f(part); };
-  loop_memory memory;
-  for_parts(parts, cutting::between_parts, each, context, memory);
+  for_parts(parts, cutting::between_parts, each, context);
 }
 
 }  // namespace homing::detail

@@ -7,6 +7,7 @@
 #include <homing/detail/loop_parts.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -144,7 +145,9 @@ class loop_plan {
     }
     /// The number of the chunk behind the last.
     [[nodiscard]] std::uint32_t end() {
-      if (first_ != next_) new (&plan_.chunks_[chunk_++]) chunk{first_, next_, chunk::no_slot, home_};
+      if (first_ == next_) return chunk_;
+      assert(chunk_ < plan_.chunks_.size());
+      new (&plan_.chunks_[chunk_++]) chunk{first_, next_, chunk::no_slot, home_};
       return chunk_;
     }
 
@@ -154,6 +157,7 @@ class loop_plan {
       return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, lacking_));
     }
     void put(std::uint32_t part, const Range& range) {
+      assert(next_ < plan_.fragments_.size());
       new (&plan_.fragments_[next_++]) fragment<Range>{range, part};
       lacking_ = std::max(lacking_ - static_cast<std::ptrdiff_t>(size_of(range)),
                           -static_cast<std::ptrdiff_t>(points_most));  // more than can be counted

@@ -167,26 +167,26 @@ class loop_memory {
   loop_memory& operator=(const loop_memory&) = delete;
   [[nodiscard]] std::pmr::memory_resource* get() noexcept { return &all_; }
 
-  /// Room for `count` objects, on cache lines of its own, of which none is made: whoever needs one makes it, and nobody
-  /// ends them. Errors: std::bad_alloc.
+  /// Room for `count` objects, on cache lines of their own, of which none is made: whoever needs one makes it, and
+  /// nobody ends them. Errors: std::bad_alloc.
   template <class T>
   [[nodiscard]] std::span<T> room_for(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
     constexpr std::size_t alignment = std::max<std::size_t>(line_bytes, alignof(T));
-    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
-    return {static_cast<T*>(all_.allocate(count * sizeof(T), alignment)), count};
+    if (count > (SIZE_MAX - line_bytes) / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = (count * sizeof(T) + line_bytes - 1) / line_bytes * line_bytes;
+    return {static_cast<T*>(all_.allocate(bytes, alignment)), count};
   }
 
  private:
   static constexpr std::size_t line_bytes = 64;
-  static constexpr std::size_t on_stack_bytes = 4096;  // a loop for some 16 threads
+  static constexpr std::size_t on_stack_bytes = 4096;  // a loop for 16 threads on 4 domains
   alignas(line_bytes) std::byte on_stack_[on_stack_bytes];
   std::pmr::monotonic_buffer_resource all_{on_stack_, sizeof on_stack_, std::pmr::new_delete_resource()};
 };
 
-/// Parts in the memory of a loop.
 template <class Range>
-using loop_parts = std::pmr::vector<loop_part<Range>>;
+using loop_parts = std::vector<loop_part<Range>>;
 
 /// How often a part is halved so that its pieces have about `size` points.
 [[nodiscard]] constexpr unsigned halvings(std::size_t points, std::size_t size) noexcept {
@@ -211,11 +211,11 @@ template <class Dist>
 }
 
 /// Appends the parts of `range` that have one home each, in the order of the range, longest possible. Those that the
-/// distribution gives no home to, or does not reach, go nowhere in particular. False if it stopped because there are
-/// more than `parts_max` that it does reach.
+/// distribution gives no home to, or does not reach, go nowhere in particular. False if it stopped because there would
+/// be more than `parts_max` that it does reach.
 template <class Range, class Dist>
   requires(loop_space<Range>::dims == 1)
-bool cut(const Range& range, const Dist& dist, loop_parts<Range>& parts, std::size_t parts_max = SIZE_MAX) {
+[[nodiscard]] bool cut_up_to(const Range& range, const Dist& dist, loop_parts<Range>& parts, std::size_t parts_max) {
   using space = loop_space<Range>;
   const box<1> all = space::box_of(range);
   const std::size_t reach = reach_of(dist, all.last[0]);
@@ -228,6 +228,13 @@ bool cut(const Range& range, const Dist& dist, loop_parts<Range>& parts, std::si
   }
   if (at < all.last[0]) parts.push_back({space::part(range, interval(at, all.last[0])), place()});
   return true;
+}
+
+/// The same, however many.
+template <class Range, class Dist>
+  requires(loop_space<Range>::dims == 1)
+void cut(const Range& range, const Dist& dist, loop_parts<Range>& parts) {
+  static_cast<void>(cut_up_to(range, dist, parts, SIZE_MAX));
 }
 
 /// Appends the boxes of a grid inside `all`, in the order of the domains, and what reaches beyond it as a slab for each

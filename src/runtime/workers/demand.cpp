@@ -148,8 +148,8 @@ void resource_manager::allot() noexcept {
   ++allotment_number_;
   for (const domain_index d : all_domains()) {
     const domain_state& here = state_of(d);
-    supplies_[to_index(d)] = {here.planned, static_cast<int>(leases_.leased()[to_index(d)]), here.usable.cpus,
-                              d == first_domain_};
+    supplies_[to_index(d)] = {here.planned.load(sync::relaxed), static_cast<int>(leases_.leased()[to_index(d)]),
+                              here.usable.cpus, d == first_domain_};
   }
   mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
@@ -163,8 +163,14 @@ void resource_manager::allot() noexcept {
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);
   }
+  bool lacks_workers = false;
   for (const domain_index d : all_domains()) {
-    state_of(d).promised = allotment_.promised(to_index(d));
+    domain_state& here = state_of(d);
+    here.promised.store(allotment_.promised(to_index(d)), sync::relaxed);
+    lacks_workers = lacks_workers || !here.is_complete();
+  }
+  if (lacks_workers) {
+    sync::full_fence();  // [A25] before the look at the work of those whose shares have grown; partner: fetch_worker()
   }
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);

@@ -62,9 +62,10 @@ worker* resource_manager::take_idle_workers(std::uint64_t seen) noexcept {
   for (const domain_index d : all_domains()) {
     domain_state& here = state_of(d);
     for (worker* w = nullptr; users_.seen() == seen && (w = pop_idle(d)) != nullptr;) {
-      platform::require(w->assigned == nullptr && here.made > 0, "A28: a worker that is ended idles, and is counted");
+      platform::require(w->assigned == nullptr && here.made.load(sync::relaxed) > 0,
+                        "A28: a worker that is ended idles, and is counted");
       w->ends = true;
-      --here.made;
+      domain_state::add(here.made, -1);
       made_.fetch_sub(1, sync::relaxed);
     }
   }
@@ -112,7 +113,7 @@ void resource_manager::end_idle_workers(std::uint64_t seen) noexcept {
       ending = next;
     }
     ends_some_ = false;
-    if (first_worker_ == nullptr && makings_ == 0) {
+    if (first_worker_ == nullptr && makings_.load(sync::relaxed) == 0) {
       free_workers();
     }
   }

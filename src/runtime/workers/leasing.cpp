@@ -16,7 +16,7 @@ worker_supply resource_manager::supply() const {
   for (const domain_index d : all_domains()) {
     result.cpus[to_index(d)] = state_of(d).usable.cpus;
     if (allowed_workers_.load(sync::relaxed) != 0) {
-      result.allowed[to_index(d)] = static_cast<std::uint32_t>(state_of(d).planned);
+      result.allowed[to_index(d)] = static_cast<std::uint32_t>(state_of(d).planned.load(sync::relaxed));
     }
   }
   for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {

@@ -29,6 +29,12 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
     if (worker* w = pop_idle(domain)) {
       return {w, true, false};
     }
+    // [A25] The push is before this look; partner: allot(). Where nothing can be made, or brought here, nobody takes the
+    // lock: workers hold it on their way from one arena to the next.
+    sync::full_fence();
+    if (makings_.load(sync::relaxed) == 0 && state_of(domain).is_complete()) {
+      return {};
+    }
     const std::uint32_t ended = makings_ended_.load(sync::relaxed);
     worker* reserved = nullptr;
     {
@@ -43,7 +49,8 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
         hold.leave_wishes();
       } else if (!is_full_of_makings(domain) || patience == turned_away::gives_up) {
         const domain_state& here = state_of(domain);
-        const bool lacking = here.made + here.makings < here.promised;
+        const bool lacking =
+            here.made.load(sync::relaxed) + here.makings.load(sync::relaxed) < here.promised.load(sync::relaxed);
         return {lacking ? bring_idle(domain) : nullptr, true, lacking};
       } else {
         makings_watched_.fetch_add(1, sync::relaxed);
@@ -104,7 +111,8 @@ bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
 /// Under the lock. Null if all have been made that may be, or are being made, or none can be made now.
 worker* resource_manager::reserve_making(domain_index domain) noexcept {
   domain_state& here = state_of(domain);
-  if (is_refused() || here.made + here.makings >= std::max(here.planned, here.promised) || has_made_all()) {
+  if (is_refused() || here.made.load(sync::relaxed) + here.makings.load(sync::relaxed) >= here.due() ||
+      has_made_all()) {
     return nullptr;
   }
   worker* const w = take_spare();
@@ -113,8 +121,8 @@ worker* resource_manager::reserve_making(domain_index domain) noexcept {
     return nullptr;
   }
   w->domain = domain;
-  ++here.makings;
-  ++makings_;
+  domain_state::add(here.makings, +1);
+  makings_.store(makings_.load(sync::relaxed) + 1, sync::relaxed);
   note_first_making();
   return w;
 }
@@ -136,7 +144,8 @@ worker* resource_manager::take_spare() noexcept {
 
 /// Under the lock, when no thread is there or is being made.
 void resource_manager::free_workers() noexcept {
-  platform::require(first_worker_ == nullptr && makings_ == 0, "A25: workers are freed when there are none");
+  platform::require(first_worker_ == nullptr && makings_.load(sync::relaxed) == 0,
+                    "A25: workers are freed when there are none");
   spare_workers_ = nullptr;
   while (worker_blocks_ != nullptr) {
     delete std::exchange(worker_blocks_, worker_blocks_->next);
@@ -146,17 +155,18 @@ void resource_manager::free_workers() noexcept {
 /// Under the lock. relaxed: who enqueues and reads too old a value has come before the place was reserved, or after a
 /// refusal that it sees as late as this.
 void resource_manager::note_first_making() noexcept {
-  makes_first_.store(makings_ != 0 && made_.load(sync::relaxed) == 0, sync::relaxed);
+  makes_first_.store(makings_.load(sync::relaxed) != 0 && made_.load(sync::relaxed) == 0, sync::relaxed);
 }
 
 bool resource_manager::has_made_all() const noexcept {
   const unsigned limit = std::max(1U, allowed_workers_.load(sync::relaxed));
-  return made_.load(sync::relaxed) + makings_ >= limit;
+  return made_.load(sync::relaxed) + makings_.load(sync::relaxed) >= limit;
 }
 
 /// [A25] Under the lock: whether a place is taken by a thread that is being made, and may not come to be.
 bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
-  return !is_refused() && (state_of(domain).makings != 0 || (makings_ != 0 && has_made_all()));
+  return !is_refused() &&
+         (state_of(domain).makings.load(sync::relaxed) != 0 || (makings_.load(sync::relaxed) != 0 && has_made_all()));
 }
 
 /// A thread that sleeps until it is sent somewhere. Its place is reserved; false: it could not be made, and the place
@@ -172,12 +182,12 @@ bool resource_manager::make_thread(worker& w) noexcept {
   pthread_attr_destroy(&attributes);
   {
     holder hold(*this);
-    --state_of(w.domain).makings;
-    --makings_;
+    domain_state::add(state_of(w.domain).makings, -1);
+    makings_.store(makings_.load(sync::relaxed) - 1, sync::relaxed);
     if (error == 0) {
       refusals_.store(0, sync::relaxed);
       w.next_made = std::exchange(first_worker_, &w);
-      ++state_of(w.domain).made;
+      domain_state::add(state_of(w.domain).made, +1);
       made_.fetch_add(1, sync::relaxed);
       count_makeable();
     } else {
@@ -201,7 +211,7 @@ void resource_manager::wait_for_makings() noexcept {
     const std::uint32_t ended = makings_ended_.load(sync::relaxed);
     {
       const holder hold(*this);
-      if (makings_ == 0) {
+      if (makings_.load(sync::relaxed) == 0) {
         return;
       }
       makings_watched_.fetch_add(1, sync::relaxed);
@@ -222,14 +232,15 @@ void resource_manager::watch_makings(std::uint32_t ended) noexcept {
 worker* resource_manager::bring_idle(domain_index to) noexcept {
   for (const bool surplus_only : {true, false}) {
     for (const domain_index from : machine_.nearest_first(to).subspan(1)) {
-      if (surplus_only && state_of(from).made <= state_of(from).promised) {
+      domain_state& there = state_of(from);
+      if (surplus_only && there.made.load(sync::relaxed) <= there.promised.load(sync::relaxed)) {
         continue;
       }
       if (worker* w = pop_idle(from)) {
-        platform::require(state_of(from).made > 0 && w->assigned == nullptr && w->domain == from,
+        platform::require(there.made.load(sync::relaxed) > 0 && w->assigned == nullptr && w->domain == from,
                           "A17: a worker that is moved idles in the domain that it is counted in");
-        --state_of(from).made;
-        ++state_of(to).made;
+        domain_state::add(there.made, -1);
+        domain_state::add(state_of(to).made, +1);
         w->domain = to;  // it sleeps until unpark(), and binds itself then
         return w;
       }

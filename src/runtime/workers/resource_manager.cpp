@@ -117,10 +117,10 @@ void resource_manager::let_external_thread_go(domain_index domain) noexcept {
 // the first, in its own domain, so that the default number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
 void resource_manager::deal() noexcept {
   for (const domain_index d : all_domains()) {
-    state_of(d).planned = 0;
+    state_of(d).dealt = 0;
   }
   const auto next = [&](domain_index d) {
-    return static_cast<std::uint64_t>(state_of(d).planned + (d == first_domain_ ? 2 : 1));
+    return static_cast<std::uint64_t>(state_of(d).dealt + (d == first_domain_ ? 2 : 1));
   };
   // One more than none: mandatory concurrency.
   for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
@@ -130,7 +130,10 @@ void resource_manager::deal() noexcept {
         best = d;
       }
     }
-    ++state_of(best).planned;
+    ++state_of(best).dealt;
+  }
+  for (const domain_index d : all_domains()) {
+    state_of(d).planned.store(state_of(d).dealt, sync::relaxed);  // at once: others read it meanwhile
   }
 }
 

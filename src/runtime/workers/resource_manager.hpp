@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -148,10 +149,25 @@ class resource_manager final : public worker_supplier {
     // Guarded by lock_:
     usable_part usable{};
     unsigned external_threads = 0;  ///< that are pinned to it
-    int planned = 0;                ///< of the workers that may be made, how many are dealt to this domain
-    int made = 0;                   ///< workers that are here now
-    int makings = 0;                ///< threads that are being made for it [A25]
-    int promised = 0;               ///< by the last allotment to all arenas together
+    int dealt = 0;                  ///< while workers are dealt
+    // Written under lock_:
+    sync::atomic<int> planned{0};   ///< of the workers that may be made, how many are dealt to this domain
+    sync::atomic<int> made{0};      ///< workers that are here now
+    sync::atomic<int> makings{0};   ///< threads that are being made for it [A25]
+    sync::atomic<int> promised{0};  ///< by the last allotment to all arenas together
+
+    /// How many it is to have.
+    [[nodiscard]] int due() const noexcept {
+      return std::max(planned.load(sync::relaxed), promised.load(sync::relaxed));
+    }
+    /// Whether none can be made for it, nor brought to it. Without the lock: as it was just now.
+    [[nodiscard]] bool is_complete() const noexcept {
+      return makings.load(sync::relaxed) == 0 && made.load(sync::relaxed) >= due();
+    }
+    /// Under lock_, as all changes.
+    static void add(sync::atomic<int>& count, int more) noexcept {
+      count.store(count.load(sync::relaxed) + more, sync::relaxed);
+    }
   };
 
   [[nodiscard]] domain_range all_domains() const noexcept { return domain_range(domain_count_); }
@@ -292,7 +308,7 @@ class resource_manager final : public worker_supplier {
 
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};
-  unsigned makings_ = 0;                          ///< threads that are being made now; guarded by lock_
+  sync::atomic<unsigned> makings_{0};             ///< threads that are being made now; written under lock_
   sync::atomic<std::uint32_t> makings_ended_{0};  ///< a count; who finds all places reserved sleeps on it [A25]
   sync::atomic<unsigned> makings_watched_{0};     ///< how many do
   sync::atomic<unsigned> names_given_{0};         ///< to threads, which may not have come to be

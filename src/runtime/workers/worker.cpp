@@ -392,7 +392,7 @@ void resource_manager::stop_workers() noexcept {
     free_workers();
     made_.store(0, sync::relaxed);
     for (const domain_index d : all_domains()) {
-      state_of(d).made = 0;
+      state_of(d).made.store(0, sync::relaxed);
     }
     stopping_.store(false, sync::seq_cst);
     waiting = see_who_called();

@@ -30,14 +30,14 @@ void loops() {
   homing::parallel_for(range(0, count), add, halves);
   homing::parallel_for(range(0, count), add, homing::cyclic(count));
   faults::require(sum == count * (count - 1), "loops along distributions: not each index once");
-  const std::size_t reduced = homing::parallel_reduce(
-      range(0, count), std::size_t{0},
-      [](const range& part, std::size_t so_far) {
-        for (std::size_t i = part.begin(); i != part.end(); ++i) so_far += i;
-        return so_far;
-      },
-      std::plus<>(), halves);
-  faults::require(reduced == count * (count - 1) / 2, "a reduction along a distribution: not each index once");
+  const auto summed = [](const range& part, std::size_t so_far) {
+    for (std::size_t i = part.begin(); i != part.end(); ++i) so_far += i;
+    return so_far;
+  };
+  for (const auto& pieces : {halves, homing::cyclic(count)}) {  // few are planned on the stack, many on the heap, too
+    const std::size_t reduced = homing::parallel_reduce(range(0, count), std::size_t{0}, summed, std::plus<>(), pieces);
+    faults::require(reduced == count * (count - 1) / 2, "a reduction along a distribution: not each index once");
+  }
 }
 
 void tasks() {

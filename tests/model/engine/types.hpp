@@ -14,7 +14,7 @@
 namespace homing::model {
 
 inline constexpr std::size_t threads_max = 6;      ///< with the one that starts the others
-inline constexpr std::size_t locations_max = 160;  ///< atomics that one execution touches
+inline constexpr std::size_t locations_max = 192;  ///< atomics that one execution touches
 inline constexpr std::size_t stores_max = 200;     ///< to one location in one execution
 
 using location_index = std::uint8_t;
