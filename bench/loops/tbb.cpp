@@ -109,6 +109,27 @@ void back_to_back(bench::session& session) {
   });
 }
 
+/// A task of some microseconds for each thread, loop after loop: who has taken one finds nothing more to take.
+void one_each(bench::session& session, const char* name, std::uint64_t steps) {
+  const auto size = static_cast<std::size_t>(session.threads());
+  visits seen(size);
+  session.measure(name, [&](std::uint64_t iterations, bench::stopwatch& watch) {
+    seen.clear();
+    watch.start();
+    for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
+      tbb::parallel_for(
+          std::size_t{0}, size,
+          [&](std::size_t index) {
+            seen.mark(index);
+            bench::keep(bench::chain(index, steps));
+          },
+          tbb::simple_partitioner{});
+    }
+    watch.stop();
+    session.expect(seen.all(iterations), "each index is visited once a loop");
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -125,5 +146,8 @@ int main(int argc, char** argv) {
   nested(session);
   skewed(session);
   back_to_back(session);
+  one_each(session, "one_each_1us", 10 * bench::steps_100_ns);
+  one_each(session, "one_each_2us", 20 * bench::steps_100_ns);
+  one_each(session, "one_each_5us", 50 * bench::steps_100_ns);
   return session.end();
 }

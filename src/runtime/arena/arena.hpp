@@ -52,7 +52,9 @@ class arena final : public work_places, private search_caller {
   }
   /// [D11] A thief takes several tasks only where there are so many for each; more where threads share CPUs, since who
   /// has taken them may not have one.
-  [[nodiscard]] unsigned tasks_a_steal() const noexcept { return max_concurrency_ > settings().own_cpus ? 32 : 8; }
+  [[nodiscard]] unsigned tasks_a_steal() const noexcept { return shares_cpus() ? 32 : 8; }
+  /// Whether it may have more threads than there are CPUs.
+  [[nodiscard]] bool shares_cpus() const noexcept { return max_concurrency_ > settings().own_cpus; }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
   [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }
   [[nodiscard]] const arena_request& request() const noexcept { return request_; }

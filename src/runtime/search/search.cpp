@@ -14,7 +14,10 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
     if (to_index(*victim) < a.slot_count()) {  // else it was in another arena: a hint is lost
       dry_ns = a.slot(*victim).search_began_ns.load(sync::relaxed);
     }
-    t.backoff.judge(now_ns, dry_ns, a.searching.several(t.domain));
+    t.backoff.judge(now_ns, dry_ns,
+                    !a.searching.several(t.domain) ? thief_is::alone
+                    : a.shares_cpus()              ? thief_is::without_own_cpu
+                                                   : thief_is::one_of_several);
   }
   if (a.settings().has_l3_groups) {
     t.l3_group = l3_group_of_this_thread(a.settings(), t.domain);

@@ -3,8 +3,9 @@
 /// A thief whose steal won less time than it cost has only carried its victim's tasks to another cache, and will soon
 /// lose them to a thief in turn. So it backs off: with each such steal it looks one round longer before it steals
 /// again, and longest before it takes the only task of a deque. A chain of small tasks stays where it is, then. Where
-/// others search too, nobody misses the steal, and it must win more. Where lines travel slowly between CPUs, a steal
-/// must win more, too: both floors are multiples of a steal's cost where it was cheap.
+/// others search too, nobody misses the steal, and it must win more. It must win yet more where threads share CPUs: a
+/// thief may lose its CPU with the task. Where lines travel slowly between CPUs, a steal must win more, too: the floors
+/// are multiples of a steal's cost where it was cheap.
 ///
 /// Where a thread has spawned thousands of small tasks, no steal of one pays. So a steal that did not pay lets the next
 /// one take twice as many, and one that paid well half as many. How many there must be in sight, the deque knows [D11]:
@@ -27,6 +28,9 @@ namespace homing::scheduler {
 
 /// From which deques a thread steals in a round of its search.
 enum class victims : std::uint8_t { none, with_several_tasks, any };
+
+/// How much others miss a steal that a thief does not make: when it is judged.
+enum class thief_is : std::uint8_t { alone, one_of_several, without_own_cpu };
 
 class steal_backoff {
  public:
@@ -53,19 +57,19 @@ class steal_backoff {
   }
   /// The thread is out of work: what did the last steal win? The time since it, less what its victim could not have
   /// worked in it: that ran dry at `victim_dry_ns` last, if that is known.
-  void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, bool others_search) noexcept {
+  void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, thief_is who) noexcept {
     constexpr std::int64_t pays_alone_ns = 150;
     constexpr std::int64_t pays_alone_costs = 2;
     constexpr std::int64_t pays_ns = 1200;
-    constexpr std::int64_t pays_costs = 12;
+    const std::int64_t pays_costs = who == thief_is::one_of_several ? 3 : 12;
     constexpr std::int64_t pays_well = 8;
     std::int64_t until_ns = now_ns;
     if (victim_dry_ns && *victim_dry_ns > stole_at_ns_) {
       until_ns = std::min(until_ns, *victim_dry_ns);
     }
     const std::int64_t cost = cost_.typical_ns();
-    const std::int64_t pays =
-        others_search ? std::max(pays_ns, pays_costs * cost) : std::max(pays_alone_ns, pays_alone_costs * cost);
+    const std::int64_t pays = who == thief_is::alone ? std::max(pays_alone_ns, pays_alone_costs * cost)
+                                                     : std::max(pays_ns, pays_costs * cost);
     if (until_ns - stole_at_ns_ < pays) {
       back_off();
       tasks_ = std::min(2 * tasks_, tasks_max);

@@ -160,9 +160,6 @@ void resource_manager::allot() noexcept {
     }
   }
   allotment_.end();
-  for (const allotment::portion& p : allotment_.portions()) {
-    settle(p);
-  }
   bool lacks_workers = false;
   for (const domain_index d : all_domains()) {
     domain_state& here = state_of(d);
@@ -170,7 +167,11 @@ void resource_manager::allot() noexcept {
     lacks_workers = lacks_workers || !here.is_complete();
   }
   if (lacks_workers) {
-    sync::full_fence();  // [A25] before the look at the work of those whose shares have grown; partner: fetch_worker()
+    // [A25] Before the shares, and the look at the work of those whose shares have grown; partner: fetch_worker().
+    sync::full_fence();
+  }
+  for (const allotment::portion& p : allotment_.portions()) {
+    settle(p);
   }
   crowded_level_.store(crowded, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);

@@ -23,17 +23,22 @@ struct resource_manager::worker_block {
   worker workers[count];
 };
 
+/// Whether a look under the lock would find nothing to make for the domain, nor to bring to it, nor to wait for.
+bool resource_manager::is_complete(domain_index domain) const noexcept {
+  return makings_.load(sync::relaxed) == 0 && state_of(domain).is_complete();
+}
+
 /// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
 resource_manager::fetched resource_manager::fetch_worker(domain_index domain, turned_away patience) noexcept {
   for (;;) {
     if (worker* w = pop_idle(domain)) {
       return {w, true, false};
     }
-    // [A25] The push is before this look; partner: allot(). Where nothing can be made, or brought here, nobody takes the
-    // lock: workers hold it on their way from one arena to the next.
+    // [A25] The push is before this look; partner: allot(). Where nothing can be made, or brought here, nobody takes
+    // the lock: workers hold it on their way from one arena to the next.
     sync::full_fence();
-    if (makings_.load(sync::relaxed) == 0 && state_of(domain).is_complete()) {
-      return {};
+    if (is_complete(domain)) {
+      return {.unlocked = true};
     }
     const std::uint32_t ended = makings_ended_.load(sync::relaxed);
     worker* reserved = nullptr;

@@ -138,7 +138,7 @@ void resource_manager::deal() noexcept {
 }
 
 void resource_manager::obey_limit(machine_is machine) noexcept {
-  arena_list grown;
+  arena_list waiting;
   {
     const holder hold(*this);
     // Read under the lock: of several that change the limit at once, whoever comes last reads the last one. [A12]
@@ -149,11 +149,11 @@ void resource_manager::obey_limit(machine_is machine) noexcept {
     }
     allowed_workers_.store(allowed, sync::relaxed);
     deal();
-    count_makeable();
-    allot_to_all();  // now: what the caller spawns next finds the new limit in force
-    grown = take_to_call();
+    // Now: what the caller spawns next finds the new limit in force. Not only those are called for whose shares have
+    // grown: a worker of another one's share can be made since.
+    waiting = see_who_called();
   }
-  call_for(grown);
+  call_for(waiting);
 }
 
 void resource_manager::allot_to_all() noexcept {

@@ -196,8 +196,9 @@ class resource_manager final : public worker_supplier {
   worker* pop_idle(domain_index domain) noexcept;
   struct fetched {
     worker* who = nullptr;
-    bool slept = false;    ///< until now, and not new
-    bool lacking = false;  ///< the domain has fewer than it should: one that idles elsewhere would do
+    bool slept = false;     ///< until now, and not new
+    bool lacking = false;   ///< the domain has fewer than it should: one that idles elsewhere would do
+    bool unlocked = false;  ///< nobody, as far as could be seen without the lock
   };
   void wake(worker& w, bool slept) noexcept;
   void send(worker& w, arena& a, domain_index domain, bool slept) noexcept;
@@ -214,6 +215,7 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
   // making.cpp; all but the first three and the last under the lock. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
+  [[nodiscard]] bool is_complete(domain_index domain) const noexcept;
   [[nodiscard]] worker* make_in_one_of(std::span<const domain_index> domains) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;
   [[nodiscard]] worker* reserve_making(domain_index domain) noexcept;

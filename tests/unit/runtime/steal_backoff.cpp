@@ -7,13 +7,14 @@ namespace {
 
 using homing::scheduler::slot_id;
 using homing::scheduler::steal_backoff;
+using homing::scheduler::thief_is;
 using homing::scheduler::victims;
 
-constexpr bool alone = false;
-constexpr bool others_search = true;
+constexpr thief_is alone = thief_is::alone;
+constexpr thief_is one_of_several = thief_is::one_of_several;
 
 /// A steal at 1,000,000 ns that won so much, from a victim that never ran dry.
-void steal_that_won(steal_backoff& b, std::int64_t won_ns, bool company) {
+void steal_that_won(steal_backoff& b, std::int64_t won_ns, thief_is company) {
   constexpr std::int64_t at_ns = 1'000'000;
   b.has_stolen(slot_id{1}, at_ns, at_ns);
   ASSERT_TRUE(b.victim_to_judge());
@@ -33,10 +34,28 @@ TEST(steal_backoff, a_steal_that_wins_less_than_it_cost_makes_the_next_one_late)
 
 TEST(steal_backoff, where_others_search_a_steal_must_win_more) {
   steal_backoff b;
-  steal_that_won(b, 1000, others_search);
+  steal_that_won(b, 1000, one_of_several);
   EXPECT_EQ(b.in_round(0), victims::none);
-  steal_that_won(b, 1200, others_search);
+  steal_that_won(b, 1200, one_of_several);
   EXPECT_EQ(b.in_round(0), victims::any);
+}
+
+TEST(steal_backoff, where_steals_cost_much_one_must_win_a_multiple_of_that_and_more_where_threads_share_cpus) {
+  steal_backoff b;
+  for (int i = 0; i < 1000; ++i) {  // each costs 1,000 ns, or a little less by the smoothed figure
+    b.has_stolen(slot_id{1}, 1'000'000, 1'001'000);
+  }
+  const auto judged_after = [&](std::int64_t won_ns, thief_is company) {
+    b.has_stolen(slot_id{1}, 1'000'000, 1'001'000);
+    b.judge(1'001'000 + won_ns, {}, company);
+    return b.in_round(0);
+  };
+  EXPECT_EQ(judged_after(1500, one_of_several), victims::none);
+  EXPECT_EQ(judged_after(3000, one_of_several), victims::any);
+  EXPECT_EQ(judged_after(3000, thief_is::without_own_cpu), victims::none);
+  EXPECT_EQ(judged_after(12'000, thief_is::without_own_cpu), victims::any);
+  EXPECT_EQ(judged_after(1500, alone), victims::none);
+  EXPECT_EQ(judged_after(2000, alone), victims::any);
 }
 
 TEST(steal_backoff, only_the_time_counts_in_which_the_victim_had_work) {
