@@ -19,7 +19,7 @@ namespace detail {
 
 /// Appends the pieces into which `range` falls by halving, `depth` times at most.
 template <class Range>
-void halve(const Range& range, place where, unsigned depth, std::vector<loop_part<Range>>& out) {
+void halve(const Range& range, place where, unsigned depth, loop_parts<Range>& out) {
   if (depth == 0 || !range.is_divisible()) {
     out.push_back({range, where});
     return;
@@ -33,10 +33,10 @@ void halve(const Range& range, place where, unsigned depth, std::vector<loop_par
 /// The parts of a reduction or scan, in the order of the range. `size`: points of each, about; 0: what the grainsize
 /// says.
 template <class Range, class Dist>
-[[nodiscard]] std::vector<loop_part<Range>> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
+[[nodiscard]] loop_parts<Range> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
   loop_parts<Range> whole;
   cut(range, dist, whole);
-  std::vector<loop_part<Range>> parts;
+  loop_parts<Range> parts;
   for (const auto& p : whole) {
     const unsigned depth = size == 0 ? ~0U : halvings(points_in(loop_space<Range>::box_of(p.range)), size);
     halve(p.range, p.where, depth, parts);
@@ -46,7 +46,7 @@ template <class Range, class Dist>
 
 /// The values of all parts, joined from the left in the order of the range.
 template <class Range, class Value, class Body, class Reduction>
-[[nodiscard]] Value reduce_parts(const std::vector<loop_part<Range>>& parts, const Value& identity, const Body& body,
+[[nodiscard]] Value reduce_parts(const loop_parts<Range>& parts, const Value& identity, const Body& body,
                                  const Reduction& reduction, tbb::task_group_context& context) {
   std::vector<std::optional<Value>> values(parts.size());
   run_parts<Range>(parts, context, [&](std::size_t i) { values[i].emplace(body(parts[i].range, Value(identity))); });

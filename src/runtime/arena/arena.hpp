@@ -53,7 +53,7 @@ class arena final : public work_places, private search_caller {
   /// [D11] A thief takes several tasks only where there are so many for each; more where threads share CPUs, since who
   /// has taken them may not have one.
   [[nodiscard]] unsigned tasks_a_steal() const noexcept { return shares_cpus() ? 32 : 8; }
-  /// Whether it may have more threads than there are CPUs.
+  /// Whether it may have more threads than there are CPUs of its own: always on a made-up machine.
   [[nodiscard]] bool shares_cpus() const noexcept { return max_concurrency_ > settings().own_cpus; }
   [[nodiscard]] unsigned max_workers() const noexcept { return max_workers_; }
   [[nodiscard]] unsigned priority_level() const noexcept { return request_.priority_level; }

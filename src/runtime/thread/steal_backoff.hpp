@@ -29,7 +29,7 @@ namespace homing::scheduler {
 /// From which deques a thread steals in a round of its search.
 enum class victims : std::uint8_t { none, with_several_tasks, any };
 
-/// How much others miss a steal that a thief does not make: when it is judged.
+/// What company a thief has when its steal is judged; the last: several, in an arena with more threads than CPUs.
 enum class thief_is : std::uint8_t { alone, one_of_several, without_own_cpu };
 
 class steal_backoff {

@@ -213,7 +213,7 @@ class resource_manager final : public worker_supplier {
   void end_stand_by() noexcept;
   void hand_on_stand_by(domain_index near) noexcept;
   [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
-  // making.cpp; all but the first three and the last under the lock. [A25]
+  // making.cpp; under the lock, but for the first four, wait_for_makings(), watch_makings() and the last. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
   [[nodiscard]] bool is_complete(domain_index domain) const noexcept;
   [[nodiscard]] worker* make_in_one_of(std::span<const domain_index> domains) noexcept;
