@@ -1,5 +1,5 @@
-// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, or four of 1 us.
-// What shows is how many threads take part before the region is over.
+// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, or four of
+// 1 us. What shows is how many threads take part before the region is over.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_for_each.h>
