@@ -54,6 +54,7 @@ class scattered_loop {
 /// A loop over more pieces is better sent domain by domain.
 [[nodiscard]] constexpr std::size_t pieces_max(std::size_t domains) noexcept { return 32 * domains; }
 
+/// Apart: the memory of its plan would lie beside that of the other loops in their frames.
 template <class Range, class Body, class Dist>
 [[gnu::noinline]] void run_scattered(const Range& range, const Body& body, const Dist& dist,
                                      tbb::task_group_context& context) {

@@ -168,6 +168,31 @@ const scenario raised("workers: a limit is raised beside a push", bounds(2, 1), 
   w.require_ended();
 });
 
+/// [A25] The only worker that is allowed is on its way to another arena, and this one has the whole share: who pushes
+/// here finds without the lock that all are there. Then one more may be made. Whoever raises the limit calls for this
+/// arena, whose share stays as it was; or finds its place taken by the one that looks, who looks again. No arena is
+/// retired, which would be another call.
+const scenario raised_full("workers: a limit is raised beside a look without the lock",
+                           {.preemptions = 2, .sample_preemptions = 2, .stale = 2, .sample_stale = 0, .steps = 10'000},
+                           [] {
+                             world w(2);
+                             arena& b = w.make(2);
+                             arena& a = w.make(2, 0);
+                             visit in_b(b);
+                             in_b.push();
+                             in_b.leave();
+                             require(w.at_home.beds_taken.load(sync::relaxed) == 1,
+                                     "the only worker is another arena's");
+                             visit in_a(a);
+                             threads({[&] { in_a.push(); },
+                                      [&] {
+                                        w.at_home.parallelism.store(3, sync::relaxed);
+                                        w.manager->obey_limit(resource_manager::machine_is::the_same);
+                                      }});
+                             require(w.at_home.beds_taken.load(sync::relaxed) == 2,
+                                     "a second worker has been made for what was pushed");
+                           });
+
 const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2, 1), [] {
   world w(2);
   arena& a = w.make(2);

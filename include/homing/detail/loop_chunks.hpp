@@ -4,6 +4,7 @@
 /// Source: TBB-NUMA 4.5 and figure 8.
 #pragma once
 
+#include <homing/detail/loop_memory.hpp>
 #include <homing/detail/loop_parts.hpp>
 
 #include <algorithm>

@@ -263,8 +263,8 @@ class arena final : public work_places, private search_caller {
   void new_common_work(const work_call& call) noexcept;
   /// [S14] After the push and a full fence: searchers in nested waits need pass none.
   void new_enqueued_work(domain_index home_or_none) noexcept;
-  /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   void worker_found_no_slot(const thread_state& t) noexcept;
+  /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>
   void for_work_left(domain_index home, Call&& call) noexcept;
   [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;

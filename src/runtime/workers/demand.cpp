@@ -160,15 +160,9 @@ void resource_manager::allot() noexcept {
     }
   }
   allotment_.end();
-  bool lacks_workers = false;
+  // Before the shares, for who reserves a place of a new one. [A25]
   for (const domain_index d : all_domains()) {
-    domain_state& here = state_of(d);
-    here.promised.store(allotment_.promised(to_index(d)), sync::relaxed);
-    lacks_workers = lacks_workers || !here.is_complete();
-  }
-  if (lacks_workers) {
-    // [A25] Before the shares, and the look at the work of those whose shares have grown; partner: fetch_worker().
-    sync::full_fence();
+    state_of(d).promised.store(allotment_.promised(to_index(d)), sync::relaxed);
   }
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);

@@ -65,7 +65,7 @@ worker* resource_manager::take_idle_workers(std::uint64_t seen) noexcept {
       platform::require(w->assigned == nullptr && here.made.load(sync::relaxed) > 0,
                         "A28: a worker that is ended idles, and is counted");
       w->ends = true;
-      domain_state::add(here.made, -1);
+      here.made.fetch_sub(1, sync::relaxed);
       made_.fetch_sub(1, sync::relaxed);
     }
   }

@@ -23,9 +23,10 @@ struct resource_manager::worker_block {
   worker workers[count];
 };
 
-/// Whether a look under the lock would find nothing to make for the domain, nor to bring to it, nor to wait for.
+/// Whether a look under the lock would find nothing to make for the domain, nor to bring to it, nor to wait for. A
+/// making that ends is counted off before its thread is counted: who reads in between finds a worker missing.
 bool resource_manager::is_complete(domain_index domain) const noexcept {
-  return makings_.load(sync::relaxed) == 0 && state_of(domain).is_complete();
+  return makings_.load(sync::relaxed) == 0 && state_of(domain).has_all();
 }
 
 /// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
@@ -34,9 +35,8 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
     if (worker* w = pop_idle(domain)) {
       return {w, true, false};
     }
-    // [A25] The push is before this look; partner: allot(). Where nothing can be made, or brought here, nobody takes
-    // the lock: workers hold it on their way from one arena to the next.
-    sync::full_fence();
+    // [A25] Nobody takes the lock for that: workers hold it on their way from one arena to the next. A hint: the caller
+    // looks again.
     if (is_complete(domain)) {
       return {.unlocked = true};
     }
@@ -126,8 +126,8 @@ worker* resource_manager::reserve_making(domain_index domain) noexcept {
     return nullptr;
   }
   w->domain = domain;
-  domain_state::add(here.makings, +1);
-  makings_.store(makings_.load(sync::relaxed) + 1, sync::relaxed);
+  here.makings.fetch_add(1, sync::relaxed);
+  makings_.fetch_add(1, sync::relaxed);
   note_first_making();
   return w;
 }
@@ -187,12 +187,12 @@ bool resource_manager::make_thread(worker& w) noexcept {
   pthread_attr_destroy(&attributes);
   {
     holder hold(*this);
-    domain_state::add(state_of(w.domain).makings, -1);
-    makings_.store(makings_.load(sync::relaxed) - 1, sync::relaxed);
+    state_of(w.domain).makings.fetch_sub(1, sync::relaxed);
+    makings_.fetch_sub(1, sync::relaxed);
     if (error == 0) {
       refusals_.store(0, sync::relaxed);
       w.next_made = std::exchange(first_worker_, &w);
-      domain_state::add(state_of(w.domain).made, +1);
+      state_of(w.domain).made.fetch_add(1, sync::relaxed);
       made_.fetch_add(1, sync::relaxed);
       count_makeable();
     } else {
@@ -244,8 +244,8 @@ worker* resource_manager::bring_idle(domain_index to) noexcept {
       if (worker* w = pop_idle(from)) {
         platform::require(there.made.load(sync::relaxed) > 0 && w->assigned == nullptr && w->domain == from,
                           "A17: a worker that is moved idles in the domain that it is counted in");
-        domain_state::add(there.made, -1);
-        domain_state::add(state_of(to).made, +1);
+        there.made.fetch_sub(1, sync::relaxed);
+        state_of(to).made.fetch_add(1, sync::relaxed);
         w->domain = to;  // it sleeps until unpark(), and binds itself then
         return w;
       }

@@ -150,7 +150,7 @@ class resource_manager final : public worker_supplier {
     usable_part usable{};
     unsigned external_threads = 0;  ///< that are pinned to it
     int dealt = 0;                  ///< while workers are dealt
-    // Written under lock_:
+    // Written under lock_, and read without it by is_complete(). [A25] relaxed, all: the fences are there.
     sync::atomic<int> planned{0};   ///< of the workers that may be made, how many are dealt to this domain
     sync::atomic<int> made{0};      ///< workers that are here now
     sync::atomic<int> makings{0};   ///< threads that are being made for it [A25]
@@ -160,14 +160,7 @@ class resource_manager final : public worker_supplier {
     [[nodiscard]] int due() const noexcept {
       return std::max(planned.load(sync::relaxed), promised.load(sync::relaxed));
     }
-    /// Whether none can be made for it, nor brought to it. Without the lock: as it was just now.
-    [[nodiscard]] bool is_complete() const noexcept {
-      return makings.load(sync::relaxed) == 0 && made.load(sync::relaxed) >= due();
-    }
-    /// Under lock_, as all changes.
-    static void add(sync::atomic<int>& count, int more) noexcept {
-      count.store(count.load(sync::relaxed) + more, sync::relaxed);
-    }
+    [[nodiscard]] bool has_all() const noexcept { return made.load(sync::relaxed) >= due(); }
   };
 
   [[nodiscard]] domain_range all_domains() const noexcept { return domain_range(domain_count_); }

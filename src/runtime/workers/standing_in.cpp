@@ -99,8 +99,8 @@ arena* resource_manager::stand_in_unless_called(worker& w, domain_index here) no
     const std::optional<domain_index> to = unfilled_domain(*a, w.domain);
     if (to && reserve(*a, *to)) {
       a->search().transfer_to(*to, {});
-      domain_state::add(state_of(w.domain).made, -1);
-      domain_state::add(state_of(*to).made, +1);
+      state_of(w.domain).made.fetch_sub(1, sync::relaxed);
+      state_of(*to).made.fetch_add(1, sync::relaxed);
       w.domain = *to;  // it binds itself before it enters, as one that was brought [A17]
       return a;
     }

@@ -83,10 +83,11 @@ resource_manager::sent resource_manager::send_one_of_share(arena& a, domain_inde
     unreserve(a, d);
     how = sent::none_there;
     // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
-    // before this look at the idle; partner: its announcement, then its look at the counts.
+    // before this look at the idle; partner: its announcement, then its look at the counts. [A25] So did whoever made
+    // it possible to make one; partner: the limit, a heavy fence, then the look at the places.
     sync::full_fence();
     if ((f.lacking ? idle_ : state_of(d).idle).load(sync::seq_cst) > 0 || (f.unlocked && !is_complete(d))) {
-      --i;  // or somebody can be made by now [A25]: who changed that may have found the place taken
+      --i;
     }
   }
   return took_last_place && send_idle_one(a, nearest) < domains ? sent::one : how;
