@@ -28,19 +28,18 @@ class shared_queue {
  public:
   void push(T& item) {
     lock_.lock();
-    if (count_.load(relaxed) - linked_ == capacity_ || linked_ > 0) {
+    if (size_ - linked_ == capacity_ || linked_ > 0) {
       make_room();
     }
-    if (linked_ == 0 && count_.load(relaxed) < capacity_) {
-      at(count_.load(relaxed)) = &item;
+    if (linked_ == 0 && size_ < capacity_) {
+      at(size_) = &item;
     } else if (Link::is_linked(item)) {
       lock_.unlock();
       throw std::bad_alloc();
     } else {
       link_last(item);
     }
-    // relaxed: a hint for empty(); the lock publishes the item.
-    count_.store(count_.load(relaxed) + 1, relaxed);
+    set_size(size_ + 1);
     lock_.unlock();
   }
 
@@ -55,22 +54,18 @@ class shared_queue {
       return nullptr;
     }
     const scoped_spin_lock hold(lock_);
-    const std::size_t count = count_.load(relaxed);
-    for (std::size_t i = 0; i < count - linked_; ++i) {
-      T* item = at(i);
-      if (accepts(*item)) {
-        for (std::size_t k = i; k > 0; --k) {
-          at(k) = at(k - 1);
-        }
-        first_ = (first_ + 1) & (capacity_ - 1);
-        count_.store(count - 1, relaxed);
-        return item;
-      }
+    return take_under_lock(accepts);
+  }
+
+  /// The same, but takes nothing while somebody else is at the queue. For who looks again before it sleeps: where one
+  /// item comes at a time, all others who had waited would find nothing, and keep the queue from who pushes the next.
+  template <typename Filter>
+  [[nodiscard]] T* try_take_if(Filter&& accepts) noexcept {
+    if (empty() || !lock_.try_lock()) {
+      return nullptr;
     }
-    T* item = linked_ > 0 ? take_linked(accepts) : nullptr;
-    if (item != nullptr) {
-      count_.store(count - 1, relaxed);
-    }
+    T* const item = take_under_lock(accepts);
+    lock_.unlock();
     return item;
   }
 
@@ -81,7 +76,7 @@ class shared_queue {
       return false;
     }
     const scoped_spin_lock hold(lock_);
-    for (std::size_t i = 0; i < count_.load(relaxed) - linked_; ++i) {
+    for (std::size_t i = 0; i < size_ - linked_; ++i) {
       if (accepts(*at(i))) {
         return true;
       }
@@ -104,16 +99,42 @@ class shared_queue {
  private:
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);  // a power of two, as all that follow
 
+  /// Under the lock.
+  void set_size(std::size_t size) noexcept {
+    size_ = size;
+    count_.store(size, relaxed);  // a hint for empty(); the lock publishes the item
+  }
+
+  template <typename Filter>
+  T* take_under_lock(Filter&& accepts) noexcept {
+    for (std::size_t i = 0; i < size_ - linked_; ++i) {
+      T* item = at(i);
+      if (accepts(*item)) {
+        for (std::size_t k = i; k > 0; --k) {
+          at(k) = at(k - 1);
+        }
+        first_ = (first_ + 1) & (capacity_ - 1);
+        set_size(size_ - 1);
+        return item;
+      }
+    }
+    T* item = linked_ > 0 ? take_linked(accepts) : nullptr;
+    if (item != nullptr) {
+      set_size(size_ - 1);
+    }
+    return item;
+  }
+
   T*& at(std::size_t i) noexcept { return ring_[(first_ + i) & (capacity_ - 1)]; }
 
   /// Under the lock, which it gives up meanwhile: what is linked moves into the ring, which grows if it must and can.
   [[gnu::noinline]] void make_room() noexcept {
     for (;;) {
-      while (linked_ > 0 && count_.load(relaxed) - linked_ < capacity_) {
-        T*& end = at(count_.load(relaxed) - linked_);
+      while (linked_ > 0 && size_ - linked_ < capacity_) {
+        T*& end = at(size_ - linked_);
         end = take_linked([](const T&) { return true; });
       }
-      if (linked_ == 0 && count_.load(relaxed) < capacity_) {
+      if (linked_ == 0 && size_ < capacity_) {
         return;
       }
       // Not under the lock: the allocator may block.
@@ -131,7 +152,7 @@ class shared_queue {
   }
 
   void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
-    for (std::size_t i = 0; i < count_.load(relaxed) - linked_; ++i) {
+    for (std::size_t i = 0; i < size_ - linked_; ++i) {
       larger[i] = at(i);
     }
     ring_.swap(larger);  // the caller frees the old ring
@@ -175,12 +196,15 @@ class shared_queue {
     return item;
   }
 
+  // All who look for work read it, in every round.
+  alignas(cache_line_bytes) atomic<std::size_t> count_{0};  ///< `size_`, for those without the lock
+
   alignas(cache_line_bytes) spin_lock lock_;
-  atomic<std::size_t> count_{0};  ///< of all
+  plain<std::size_t> size_ = 0;  ///< of all
   plain<std::size_t> first_ = 0;
   plain<std::size_t> capacity_ = 0;
   std::unique_ptr<T*[]> ring_;
-  plain<std::size_t> linked_ = 0;  ///< of `count_`, those that are linked
+  plain<std::size_t> linked_ = 0;  ///< of `size_`, those that are linked
   T* first_linked_ = nullptr;
   T* last_linked_ = nullptr;
 };

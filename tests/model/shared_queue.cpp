@@ -56,6 +56,28 @@ const scenario two_pushers("shared queue: two pushers, one taker", {.sample_pree
   o.check();
 });
 
+/// Who finds the other at the queue takes nothing; then the item is there still.
+const scenario passers_by("shared queue: takers that don't wait", {.sample_preemptions = 2}, [] {
+  office<2> o;
+  o.push(0);
+  std::size_t taken[2] = {};
+  const auto take = [&](std::size_t by) {
+    job* const j = o.queue.try_take_if([](const job&) { return true; });
+    if (j != nullptr) {
+      require(j->is_made == 1, "a taker sees its item");
+      ++j->times_taken;
+      taken[by] = 1;
+    }
+  };
+  threads({[&] { take(0); },
+           [&] {
+             take(1);
+             o.push(1);
+           }});
+  require(taken[0] + taken[1] != 0, "of two takers one at least finds an item");
+  o.check();
+});
+
 const scenario growth("shared queue: growth under two pushers", {.sample_preemptions = 2}, [] {
   office<4> o;
   o.push(0);

@@ -19,15 +19,16 @@ class missed_wake {
   /// frees the next one finds its work.
   void note() noexcept {
     sync::full_fence();  // [A7] the push before the look at the note; partner: take(), then the look for work
-    // acquire: behind the heavy fence of who made it, so the slots freed by those who had not seen it show.
-    std::uint32_t seen = state_.load(sync::acquire);
     std::uint32_t mine = 0;
+    std::uint32_t seen = 0;
     do {
+      // acquire: behind the heavy fence of who made it, so the slots freed by those who had not seen it show.
+      seen = state_.load(sync::acquire);
       if ((seen & state_bits) == made) {
         return;
       }
       mine = next(seen) | being_made;
-    } while (!state_.compare_exchange_weak(seen, mine, sync::relaxed, sync::acquire));
+    } while (!state_.compare_exchange_weak(seen, mine, sync::relaxed, sync::relaxed));
     sync::heavy_fence();  // partner: a freed slot, then the look at the note
     // relaxed: a release by the fence before it.
     state_.compare_exchange_strong(mine, (mine & ~state_bits) | made, sync::relaxed, sync::relaxed);

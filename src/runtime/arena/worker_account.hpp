@@ -42,6 +42,7 @@ struct worker_account : sync::list_hook<worker_account> {
   // Workers read these between tasks, and pushers when nobody searches; written when workers come, go, or are allotted.
   alignas(sync::cache_line_bytes) sync::atomic<int> workers{0};  ///< in the arena or on their way
   sync::atomic<int> allotted{0};                                 ///< by the resource manager
+  sync::atomic<int> users{0};                                    ///< task_arena objects and application threads
   sync::atomic<bool> busy{false};                                ///< wants workers
   sync::atomic<bool> mandatory_share{false};                     ///< allotted is for the time while mandatory only
   sync::atomic<bool> mandatory{false};  ///< has enqueued tasks: must get one worker even where none is allowed
@@ -53,9 +54,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<unsigned> starved{0};            ///< calls for a worker since the last allotment that could not be heard
 
   alignas(sync::cache_line_bytes) sync::atomic<int> references{1};  ///< [A4]
-  sync::atomic<bool> kept{false};  ///< one reference waits for a worker to come and drop it [A5]
-  sync::atomic<int> users{0};      ///< task_arena objects and application threads
-
+  sync::atomic<bool> kept{false};           ///< one reference waits for a worker to come and drop it [A5]
   sync::atomic<bool> is_implicit{false};    ///< an application thread's, which is one of the users
   sync::atomic<arena*> successor{nullptr};  ///< in the child of a fork, of one that is left behind [A29]
 

@@ -8,7 +8,7 @@ namespace homing::scheduler {
 namespace {
 
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
-  task* const item = queue.take_if([&](const task&) { return how.may_take(t); });
+  task* const item = queue.try_take_if([&](const task&) { return how.may_take(t); });
   return {item, item != nullptr ? &queue : nullptr};
 }
 

@@ -85,6 +85,23 @@ TEST(shared_queue, a_filter_takes_from_the_middle_and_the_rest_keeps_its_order) 
   }
 }
 
+TEST(shared_queue, who_does_not_wait_passes_a_queue_by_while_another_takes_from_it) {
+  shared_queue<item> queue;
+  std::vector<item> items(2);
+  queue.push(items[0]);
+  queue.push(items[1]);
+  const auto any = [](const item&) { return true; };
+  const item* meanwhile = &items[0];
+  EXPECT_EQ(queue.try_take_if([&](const item&) {
+    std::thread([&] { meanwhile = queue.try_take_if(any); }).join();
+    return true;
+  }),
+            &items[0]);
+  EXPECT_EQ(meanwhile, nullptr);
+  EXPECT_EQ(queue.try_take_if(any), &items[1]);
+  EXPECT_EQ(queue.try_take_if(any), nullptr);
+}
+
 TEST(shared_queue, one_item_may_be_in_twice) {
   shared_queue<item> queue;
   item same;
