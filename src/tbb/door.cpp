@@ -4,6 +4,7 @@
 #include <homing/steal_policy.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "runtime/dispatch/dispatch.hpp"
@@ -88,7 +89,20 @@ void place_filter(void* filter, homing::detail::item_home home, const void* plac
   tbb::detail::r1::pipeline::place(*static_cast<tbb::detail::d1::base_filter*>(filter), home, placed);
 }
 
-homing::detail::fork_lane* open_lane(homing::detail::fork_lane** known) {
+// Users' programs have compiled this layout in. Another one gets a function of its own at the door's end; open_lane()
+// then returns null, with which programs of before do without a lane.
+using homing::detail::fork_branch;
+using homing::detail::fork_calls;
+using homing::detail::fork_lane;
+static_assert(offsetof(fork_branch, run) == 0 && offsetof(fork_branch, end) == 8 &&
+              offsetof(fork_branch, unwanted) == 12 && offsetof(fork_branch, wait) == 16 && sizeof(fork_branch) == 32);
+static_assert(offsetof(fork_calls, pushed) == 0 && offsetof(fork_calls, join) == 8 &&
+              offsetof(fork_calls, give) == 16 && offsetof(fork_calls, is_cancelled) == 24 && sizeof(fork_calls) == 32);
+static_assert(offsetof(fork_lane, bottom) == 0 && offsetof(fork_lane, top) == 8 && offsetof(fork_lane, limit) == 16 &&
+              offsetof(fork_lane, slots) == 24 && offsetof(fork_lane, calls) == 32 &&
+              offsetof(fork_lane, began_ns) == 64 && offsetof(fork_lane, home) == 72 && sizeof(fork_lane) == 128);
+
+fork_lane* open_lane(fork_lane** known) {
   lane& forks = lane_of_this_thread();
   forks.keep_known(known);
   return &forks;
