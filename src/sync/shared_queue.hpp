@@ -21,9 +21,22 @@
 
 namespace homing::sync {
 
+/// Says, to those without the queue's lock, whether something is in the queue.
+class queue_mark {
+ public:
+  // relaxed, both: hints; the lock is held, and publishes the items.
+  void set() noexcept { is_set_.store(true, relaxed); }
+  void clear() noexcept { is_set_.store(false, relaxed); }
+  [[nodiscard]] bool is_set() const noexcept { return is_set_.load(relaxed); }
+
+ private:
+  // On a line of its own: all who look for work read it, in every round.
+  alignas(cache_line_bytes) atomic<bool> is_set_{false};
+};
+
 /// Link: next(item) and set_next(item, next), and is_linked(item) and set_linked(item, whether), of which the last is
 /// false for an item that is in no queue.
-template <typename T, typename Link>
+template <typename T, typename Link, typename Mark = queue_mark>
 class shared_queue {
  public:
   void push(T& item) {
@@ -39,7 +52,9 @@ class shared_queue {
     } else {
       link_last(item);
     }
-    set_size(size_ + 1);
+    if (size_++ == 0) {
+      mark_.set();
+    }
     lock_.unlock();
   }
 
@@ -94,15 +109,18 @@ class shared_queue {
   void unlock_after_fork() noexcept { lock_.unlock(); }
 
   /// A hint, exact once the pushing thread and this one have met a fence.
-  [[nodiscard]] bool empty() const noexcept { return count_.load(relaxed) == 0; }
+  [[nodiscard]] bool empty() const noexcept { return !mark_.is_set(); }
+
+  [[nodiscard]] Mark& mark() noexcept { return mark_; }
 
  private:
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);  // a power of two, as all that follow
 
-  /// Under the lock.
-  void set_size(std::size_t size) noexcept {
-    size_ = size;
-    count_.store(size, relaxed);  // a hint for empty(); the lock publishes the item
+  /// Under the lock: one less.
+  void count_taken() noexcept {
+    if (--size_ == 0) {
+      mark_.clear();
+    }
   }
 
   template <typename Filter>
@@ -114,13 +132,13 @@ class shared_queue {
           at(k) = at(k - 1);
         }
         first_ = (first_ + 1) & (capacity_ - 1);
-        set_size(size_ - 1);
+        count_taken();
         return item;
       }
     }
     T* item = linked_ > 0 ? take_linked(accepts) : nullptr;
     if (item != nullptr) {
-      set_size(size_ - 1);
+      count_taken();
     }
     return item;
   }
@@ -196,9 +214,7 @@ class shared_queue {
     return item;
   }
 
-  // All who look for work read it, in every round.
-  alignas(cache_line_bytes) atomic<std::size_t> count_{0};  ///< `size_`, for those without the lock
-
+  Mark mark_;  ///< written under the lock, where the first item comes or the last one goes
   alignas(cache_line_bytes) spin_lock lock_;
   plain<std::size_t> size_ = 0;  ///< of all
   plain<std::size_t> first_ = 0;

@@ -40,11 +40,12 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
     a = arena_thread().in;
   }
   auto& t = *static_cast<task*>(work);
-  bind_context(arena_thread(), a->default_context());
+  thread_state& here = arena_thread();
+  bind_context(here, a->default_context());
   task_access::set_context(t, &a->default_context());
   task_access::set_isolation(t, no_isolation);
   task_access::set_address(t, {no_slot, no_affinity, domain_index{domain}});
-  a->enqueue(t, domain_index{domain});
+  a->enqueue(t, domain_index{domain}, here);
 }
 
 std::uint32_t move_to(std::uint32_t domain) {

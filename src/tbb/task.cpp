@@ -4,6 +4,7 @@
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/dispatch/suspend.hpp"
 #include "runtime/process/implicit_arena.hpp"
+#include "runtime/thread/reference_vertices.hpp"
 #include "tbb/handed_over.hpp"
 
 namespace tbb::detail::r1 {
@@ -73,7 +74,9 @@ d1::task* current_task_ptr() {
   return t == nullptr || t->in == nullptr || t->running->outermost ? nullptr : t->running->current;
 }
 
-d1::wait_tree_vertex_interface* get_thread_reference_vertex(d1::wait_tree_vertex_interface* vertex) { return vertex; }
+d1::wait_tree_vertex_interface* get_thread_reference_vertex(d1::wait_tree_vertex_interface* wait) {
+  return &scheduler::vertex_of_this_thread(*wait);
+}
 
 void notify_waiters(std::uintptr_t wait_ctx_addr) { scheduler::notify_waiters(wait_ctx_addr); }
 

@@ -43,6 +43,8 @@ MODELS = {
     "src/sync/parker.hpp": "parker",
     "src/sync/mailbox.hpp": "mailbox",
     "src/sync/shared_queue.hpp": "shared_queue",
+    "src/sync/sharded_queue.hpp": "shared_queue",
+    "src/runtime/thread/reference_vertices.hpp": "reference_vertex",
     "src/sync/wait_set.hpp": "wait_set",
     "src/sync/wait_set.cpp": "wait_set",
     "src/memory/small_object_pool.cpp": "object_pool",

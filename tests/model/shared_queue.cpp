@@ -1,8 +1,9 @@
-/// Shared queue: each item reaches one taker, in order, while the ring grows; and `empty()` is exact behind a fence.
-/// Method: every execution of two threads or three on a ring of two; src/sync/shared_queue.hpp, sleep.md [S2].
-#include "sync/shared_queue.hpp"
+/// Shared queue, whole and in shards: each item reaches one taker, in order, while the ring grows; and `empty()` is exact
+/// behind a fence. Method: every execution of two threads or three on rings of two; src/sync/shared_queue.hpp,
+/// src/sync/sharded_queue.hpp, sleep.md [S2].
 #include "engine/model.hpp"
 #include "sync/asymmetric_fence.hpp"
+#include "sync/sharded_queue.hpp"
 
 namespace {
 
@@ -121,6 +122,69 @@ const scenario sleeper("shared queue: a sleeper's last look", {}, [] {
              found = !o.queue.empty();
            }});
   require(called || found, "the sleeper sees the push, or the pusher the sleeper");
+});
+
+/// Two shards; pushers 0 and 1.
+struct two_shards {
+  using queue_type = sync::sharded_queue<job, link>;
+  queue_type::shard shards[2];
+  queue_type queue{shards};
+  job jobs[3];
+
+  void push(std::size_t i, unsigned by) {
+    jobs[i].is_made = 1;
+    queue.push(jobs[i], by);
+  }
+  bool take(unsigned first) {
+    job* const j = queue.try_take_if(first, [](const job&) { return true; });
+    if (j == nullptr) {
+      return false;
+    }
+    require(j->is_made == 1, "a taker sees its item");
+    ++j->times_taken;
+    return true;
+  }
+};
+
+const scenario shards_meet("sharded queue: two pushers, one taker", {.sample_preemptions = 1}, [] {
+  two_shards q;
+  threads({[&] { q.push(0, 0); },
+           [&] {
+             q.push(1, 1);
+             q.push(2, 1);
+           },
+           [&] {
+             static_cast<void>(q.take(1));
+             static_cast<void>(q.take(0));
+           }});
+  while (q.take(0)) {
+  }
+  require(q.queue.empty(), "the word says so when all are taken");
+  for (job& j : q.jobs) {
+    require(j.times_taken == 1, "each was taken once");
+  }
+});
+
+/// [S2] One pusher finds its shard filled by the other, and writes nothing to the word.
+const scenario shards_sleeper("sharded queue: a sleeper's last look", {.sample_preemptions = 2}, [] {
+  two_shards q;
+  sync::atomic<int> asleep = 0;
+  bool called[2] = {};
+  bool found = false;
+  const auto push = [&](std::size_t i) {
+    q.push(i, 0);
+    sync::full_fence();
+    called[i] = asleep.load(relaxed) == 1;
+  };
+  threads({[&] { push(0); }, [&] { push(1); },
+           [&] {
+             static_cast<void>(q.take(0));
+             asleep.store(1, relaxed);
+             sync::full_fence();
+             found = !q.queue.empty();
+           }});
+  const bool is_left = q.jobs[0].times_taken + q.jobs[1].times_taken < 2;
+  require(!is_left || called[0] || called[1] || found, "of what is left the sleeper knows, or a pusher knows of it");
 });
 
 }  // namespace

@@ -173,10 +173,10 @@ class arena final : public work_places, private search_caller {
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
   /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
   void detach(task& t, domain_index home);
-  /// For any thread in an outermost loop; of that domain first.
-  void submit(task& t, domain_index home_or_none);
+  /// For any thread in an outermost loop; of that domain first. In the order in which this thread sends them.
+  void submit(task& t, domain_index home_or_none, const thread_state& by);
   /// The same, and some worker comes even where none is allowed.
-  void enqueue(task& t, domain_index home_or_none);
+  void enqueue(task& t, domain_index home_or_none, const thread_state& by);
   /// An enqueued task whose maker waits at the door: before all others.
   void delegate(task& t);
   void submit_critical(task& t);
@@ -241,6 +241,8 @@ class arena final : public work_places, private search_caller {
   // Of new_work(), what is done apart: it ends by a jump to one of them.
   [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept;
   [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
+  /// And a full fence.
+  void push_enqueued(task& t, domain_index home_or_none, const thread_state& by);
   /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
   void want_mandatory_worker_if_deserted() noexcept;

@@ -14,17 +14,24 @@ void arena::detach(task& t, domain_index home) {
   new_mail(work_kind::detached, no_isolation, home);
 }
 
-void arena::submit(task& t, domain_index home_or_none) {
-  const arena_reference until_called(*this);  // the task may end the arena
-  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
+void arena::push_enqueued(task& t, domain_index home_or_none, const thread_state& by) {
+  if (home_or_none == no_home) {
+    unaddressed.push(t, by.number);
+  } else {
+    domain(home_or_none).enqueued.push(t);
+  }
   sync::full_fence();
+}
+
+void arena::submit(task& t, domain_index home_or_none, const thread_state& by) {
+  const arena_reference until_called(*this);  // the task may end the arena
+  push_enqueued(t, home_or_none, by);
   new_enqueued_work(home_or_none);
 }
 
-void arena::enqueue(task& t, domain_index home_or_none) {
+void arena::enqueue(task& t, domain_index home_or_none, const thread_state& by) {
   const arena_reference until_called(*this);
-  (home_or_none == no_home ? unaddressed : domain(home_or_none).enqueued).push(t);
-  sync::full_fence();
+  push_enqueued(t, home_or_none, by);
   want_mandatory_worker();
   new_enqueued_work(home_or_none);
 }

@@ -38,7 +38,8 @@ constexpr std::size_t slot_mail_capacity = 64;
 }  // namespace
 
 work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept
-    : searching(room.make<searcher_counts::line>(c.domains)),
+    : unaddressed(room.make<sharded_task_queue::shard>(shards_for(c.slots))),
+      searching(room.make<searcher_counts::line>(c.domains)),
       steal_(steal),
       mailbox_idle_(mailbox_idle),
       stays_(steal == steal_policy::domain && c.domains > 1),
@@ -54,6 +55,7 @@ work_places::~work_places() {
   for (const domain_index d : all_domains()) {
     delete_mailbox(domain(d).mail.load(sync::relaxed));
   }
+  std::destroy_n(unaddressed.shards().data(), unaddressed.shards().size());
   std::destroy_n(slots_, slot_count_);
   std::destroy_n(domains_, domain_count_);
 }
@@ -248,9 +250,10 @@ void work_places::end_absence(arena_slot& s, thread_kind entered_as) noexcept {
 }
 
 void work_places::lock_queues_for_fork() noexcept {
-  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
+  for (auto* queue : {&delegated, &critical, &overflowed}) {
     queue->lock_for_fork();
   }
+  unaddressed.lock_for_fork();
   resumed.lock_for_fork();
   for (const domain_index d : all_domains()) {
     domain(d).detached.lock_for_fork();
@@ -264,7 +267,8 @@ void work_places::unlock_queues_after_fork() noexcept {
     domain(d).detached.unlock_after_fork();
   }
   resumed.unlock_after_fork();
-  for (auto* queue : {&delegated, &unaddressed, &critical, &overflowed}) {
+  unaddressed.unlock_after_fork();
+  for (auto* queue : {&delegated, &critical, &overflowed}) {
     queue->unlock_after_fork();
   }
 }

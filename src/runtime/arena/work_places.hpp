@@ -7,6 +7,8 @@
 /// Source:    TBB-NUMA 4.3, 4.4.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <span>
 
 #include "runtime/arena/arena_memory.hpp"
@@ -58,7 +60,8 @@ class work_places {
   };
   /// What lies in the arena's block.
   [[nodiscard]] static constexpr std::size_t bytes_for(counts c) noexcept {
-    return c.slots * sizeof(arena_slot) + c.domains * (sizeof(arena_domain) + sizeof(searcher_counts::line));
+    return c.slots * sizeof(arena_slot) + c.domains * (sizeof(arena_domain) + sizeof(searcher_counts::line)) +
+           shards_for(c.slots) * sizeof(sharded_task_queue::shard);
   }
   work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept;
   ~work_places();
@@ -161,7 +164,7 @@ class work_places {
   // Queues, in the order of figure 7; home queues are in domain().
   static constexpr domain_index no_home = no_domain;
   task_queue delegated;
-  task_queue unaddressed;
+  sharded_task_queue unaddressed;
   task_queue critical;
   task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
   resume_queue resumed;
@@ -173,6 +176,11 @@ class work_places {
   void unlock_queues_after_fork() noexcept;
 
  private:
+  /// Of the queue that threads from everywhere push to: half as many as may push and take at the same time.
+  [[nodiscard]] static constexpr unsigned shards_for(unsigned slots) noexcept {
+    constexpr unsigned shards_max = 32;
+    return std::bit_floor(std::clamp(slots / 2, 1U, shards_max));
+  }
   [[nodiscard]] bool has_queued_in(domain_index of, const search_scope& scope, domain_index by_domain) const noexcept;
   [[nodiscard]] bool has_mail(domain_index of, const search_scope& scope) const noexcept;
   [[nodiscard]] static bool has_fork(isolation_tag isolation, const arena_slot& slot) noexcept;

@@ -9,7 +9,16 @@ namespace {
 
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
   task* const item = queue.try_take_if([&](const task&) { return how.may_take(t); });
-  return {item, item != nullptr ? &queue : nullptr};
+  return {item, true};
+}
+
+found_task take_unaddressed(thread_state& t, const search_round& how) noexcept {
+  sharded_task_queue& queue = t.in->unaddressed;
+  if (queue.empty()) {
+    return {};
+  }
+  task* const item = queue.try_take_if(t.next_shard, [&](const task&) { return how.may_take(t); });
+  return {item, true};
 }
 
 /// The oldest of a domain's queues that the thread may take.
@@ -56,7 +65,7 @@ found_task take_queued(thread_state& t, const search_round& how) noexcept {
     found = take_queued_of(a.domain(t.domain), t, how);
   }
   if (!found && how.scope.takes_enqueued) {
-    found = take_from(a.unaddressed, t, how);
+    found = take_unaddressed(t, how);
   }
   if (!found && a.domain_count() > 1) {
     found = take_queued_of_others(t, how);
@@ -115,7 +124,7 @@ found_task take_critical(thread_state& t, const search_scope& scope, may_take_wo
   // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over
   // meanwhile, and run what it was to go before. [A12]
   const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t); };
-  return {critical.take_if(accepts), &critical};
+  return {critical.take_if(accepts), true};
 }
 
 found_task find_task(thread_state& t, const search_round& how) noexcept {

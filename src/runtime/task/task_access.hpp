@@ -10,7 +10,7 @@
 #include <oneapi/tbb/detail/_task.h>
 
 #include "runtime/task/indices.hpp"
-#include "sync/shared_queue.hpp"
+#include "sync/sharded_queue.hpp"
 
 namespace homing::scheduler {
 
@@ -81,4 +81,5 @@ struct task_accessor {
 namespace homing::scheduler {
 using task_access = tbb::detail::r1::task_accessor;
 using task_queue = sync::shared_queue<task, task_access>;
+using sharded_task_queue = sync::sharded_queue<task, task_access>;
 }  // namespace homing::scheduler

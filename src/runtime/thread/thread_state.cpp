@@ -43,6 +43,7 @@ thread_state& take_record(memory::object_pool& memory) {
   auto* const t = new (room) thread_state();
   t->contexts = &contexts;
   t->next_record = newest_record.load(sync::relaxed);
+  t->number = t->next_record == nullptr ? 0 : t->next_record->number + 1;
   // release: a reader of the list sees a whole record.
   newest_record.store(t, sync::release);
   return *t;
@@ -116,6 +117,7 @@ void keep_only_this_record_after_fork() noexcept {
   free_records.forget();  // of the parent's threads: never freed, and never used here
   if (mine != nullptr) {
     mine->next_record = nullptr;
+    mine->vertices = nullptr;  // [V4]
     mine->counters.begin_anew();
     mine->homes.begin_anew();
   }
