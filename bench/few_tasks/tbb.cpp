@@ -98,6 +98,23 @@ int main(int argc, char** argv) {
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, threads, [&](std::size_t) { two_us(); }); });
   });
   all.measure("tree_1us", 32, [&] { tree(all, 5); });
+  // Many threads add to one group, to one loop's items, to one arena.
+  all.measure("spread_1us", 8 * threads, [&] {
+    tbb::task_group group;
+    for (std::size_t i = 0; i < threads; ++i) {
+      group.run([&] {
+        for (int k = 0; k < 8; ++k) group.run(one_us);
+      });
+    }
+    group.wait();
+  });
+  const std::vector<int> root{6};
+  all.measure("feeder_1us", 127, [&] {
+    tbb::parallel_for_each(root, [&](int depth, tbb::feeder<int>& feeder) {
+      one_us();
+      for (int k = 0; depth > 0 && k < 2; ++k) feeder.add(depth - 1);
+    });
+  });
   tbb::flow::graph graph;
   tbb::flow::function_node<int> node(graph, tbb::flow::unlimited, [&](int) { two_us(); });
   all.measure("flow_2us", 2 * threads, [&] {
@@ -109,6 +126,18 @@ int main(int argc, char** argv) {
     const std::uint64_t before = all.done();
     for (std::size_t i = 0; i < threads; ++i) arena.enqueue(two_us);
     while (all.done() != before + threads) std::this_thread::yield();
+  });
+  all.measure("enqueue_inside_1us", 8 * threads, [&] {
+    const std::uint64_t before = all.done();
+    arena.execute([&] {
+      tbb::parallel_for(
+          std::size_t{0}, threads,
+          [&](std::size_t) {
+            for (int k = 0; k < 8; ++k) arena.enqueue(one_us);
+          },
+          tbb::simple_partitioner());
+    });
+    while (all.done() != before + 8 * threads) std::this_thread::yield();
   });
   return session.end();
 }

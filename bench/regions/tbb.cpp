@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "../common/harness.hpp"
@@ -88,6 +89,19 @@ int main(int argc, char** argv) {
           tbb::simple_partitioner{});
     }
     session.expect(chunks == iterations * static_cast<std::uint64_t>(threads / parts * parts), "each chunk runs once");
+  });
+
+  // Application threads that know nothing of each other: each has an arena of its own, and wants all workers.
+  session.measure("side_by_side_threads", [&](std::uint64_t iterations) {
+    std::atomic<std::uint64_t> chunks{0};
+    std::vector<std::thread> callers;
+    for (int part = 0; part < parts; ++part) {
+      callers.emplace_back([&] {
+        for (std::uint64_t region = 0; region < iterations; ++region) regions::loop(threads, chunks);
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    session.expect(chunks == iterations * static_cast<std::uint64_t>(threads * parts), "each chunk runs once");
   });
 
   const tbb::task_arena::constraints on_node =

@@ -1,8 +1,8 @@
 /// A shared queue in several parts, its shards, so that threads which push and take at the same time seldom meet.
 ///
-/// Each pusher has a shard and stays with it: its items keep their order. Takers go round the shards, so that none waits
-/// for ever behind another. One word, a bit a shard, says where something is: all who look for work read it, and it
-/// changes only where a shard becomes empty, or is no longer.
+/// Each pusher has a shard and stays with it: its items keep their order. Takers go round the shards, so that none
+/// waits for ever behind another. One word, a bit a shard, says where something is: all who look for work read it, and
+/// it changes only where a shard becomes empty, or is no longer.
 ///
 /// Ownership: the queue owns neither items, nor what they point to, nor the memory of its shards.
 /// Threads:   all calls from any thread.

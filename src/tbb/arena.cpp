@@ -34,7 +34,7 @@ void address_here(scheduler::thread_state& here, d1::task& t, d1::task_group_con
 void enqueue_in(scheduler::arena& a, d1::task& t, d1::task_group_context& ctx) {
   scheduler::thread_state& here = scheduler::thread_for(t, ctx);
   address_here(here, t, ctx);
-  a.enqueue(t, scheduler::arena::no_home, here);
+  a.enqueue(t, scheduler::arena::no_home, here.number);
 }
 
 /// An arena that takes its size from its constraints must know them all. One that is told its size runs with
@@ -146,7 +146,7 @@ void submit(d1::task& t, d1::task_group_context& ctx, arena* where, std::uintptr
     scheduler::spawn(here, t, ctx);
   } else {
     address_here(here, t, ctx);
-    a.submit(t, scheduler::arena::no_home, here);
+    a.submit(t, scheduler::arena::no_home, here.number);
   }
 }
 

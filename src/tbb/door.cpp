@@ -45,7 +45,7 @@ void enqueue(void* work, void* user, std::uint32_t domain) {
   task_access::set_context(t, &a->default_context());
   task_access::set_isolation(t, no_isolation);
   task_access::set_address(t, {no_slot, no_affinity, domain_index{domain}});
-  a->enqueue(t, domain_index{domain}, here);
+  a->enqueue(t, domain_index{domain}, here.number);
 }
 
 std::uint32_t move_to(std::uint32_t domain) {

@@ -1,5 +1,5 @@
-/// Reference vertices: who waits sees what all tasks did, and the wait may end at once; a vertex goes from wait to wait.
-/// Method: every execution of a thread that adds, one that runs what it added, and one that waits;
+/// Reference vertices: who waits sees what all tasks did, and the wait may end at once; a vertex goes from wait to
+/// wait. Method: every execution of a thread that adds, one that runs what it added, and one that waits;
 /// docs/protocols/reference_vertex.md [V1] to [V3].
 #include "engine/model.hpp"
 #include "runtime/thread/reference_vertices.hpp"

@@ -1,5 +1,5 @@
-/// Shared queue, whole and in shards: each item reaches one taker, in order, while the ring grows; and `empty()` is exact
-/// behind a fence. Method: every execution of two threads or three on rings of two; src/sync/shared_queue.hpp,
+/// Shared queue, whole and in shards: each item reaches one taker, in order, while the ring grows; and `empty()` is
+/// exact behind a fence. Method: every execution of two threads or three on rings of two; src/sync/shared_queue.hpp,
 /// src/sync/sharded_queue.hpp, sleep.md [S2].
 #include "engine/model.hpp"
 #include "sync/asymmetric_fence.hpp"

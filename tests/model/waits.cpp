@@ -249,7 +249,7 @@ const scenario enqueued("waits: the last outermost searcher stops, a nested one 
   h.a.search().enter(outer.me, everything);
   h.a.search().enter(nested.me, {.takes_enqueued = false});
   threads_until_settled({[&] { sleeper.wait_for(h, h.never, everything); },
-                         [&] { h.a.submit(any_task(), work_places::no_home); },
+                         [&] { h.a.submit(any_task(), work_places::no_home, 0); },
                          [&] { h.a.search().stop_searching(outer.me, everything); }});
   require(h.done.load(sync::relaxed) == 1, "the task was run");
 });

@@ -68,7 +68,7 @@ const scenario enqueued("workers: a task is enqueued, and its maker goes", bound
   world w(2);
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0, [&] {
-                           a.enqueue(any_task(), work_places::no_home);
+                           a.enqueue(any_task(), work_places::no_home, 0);
                            a.drop_reference();
                          }});
   w.require_done(1);
@@ -79,7 +79,7 @@ const scenario enqueued_end("workers: an enqueued task ends the arena", bounds(2
   world w(2);
   arena& a = w.make(2);
   w.at_home.ended_by_task = &a;
-  threads_until_settled({rest_until_called_0, [&] { a.enqueue(any_task(), work_places::no_home); }});
+  threads_until_settled({rest_until_called_0, [&] { a.enqueue(any_task(), work_places::no_home, 0); }});
   w.require_done(1);
   w.require_ended();
 });
@@ -131,12 +131,12 @@ const scenario wanted_twice("workers: a worker that leaves is wanted in two aren
                               arena& a = w.make(2);
                               arena& b = w.make(2, 0);
                               threads_until_settled({rest_until_called_0, rest_until_called_1, [&] {
-                                                       a.enqueue(any_task(), work_places::no_home);
+                                                       a.enqueue(any_task(), work_places::no_home, 0);
                                                        w.at_home.is_leaving.park();
                                                        w.at_home.held = &b;
-                                                       a.enqueue(any_task(), work_places::no_home);
+                                                       a.enqueue(any_task(), work_places::no_home, 0);
                                                        w.at_home.may_leave.unpark();
-                                                       b.enqueue(any_task(), work_places::no_home);
+                                                       b.enqueue(any_task(), work_places::no_home, 0);
                                                      }});
                               w.require_done(3);
                             });
@@ -198,7 +198,7 @@ const scenario lowered("workers: a limit is lowered beside an enqueue", bounds(2
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
                          [&] {
-                           a.enqueue(any_task(), work_places::no_home);
+                           a.enqueue(any_task(), work_places::no_home, 0);
                            a.drop_reference();
                          },
                          [&] {
@@ -214,7 +214,7 @@ const each_alone leased("workers: all are leased beside an enqueue", [] {
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
                          [&] {
-                           a.enqueue(any_task(), work_places::no_home);
+                           a.enqueue(any_task(), work_places::no_home, 0);
                            a.drop_reference();
                          },
                          [&] {
@@ -251,7 +251,7 @@ const each_alone finalized("workers: somebody waits until no arena is left", [] 
   arena& a = w.make(2);
   threads_until_settled({rest_until_called_0,
                          [&] {
-                           a.enqueue(any_task(), work_places::no_home);
+                           a.enqueue(any_task(), work_places::no_home, 0);
                            a.drop_reference();
                          },
                          [&] { require(w.manager->wait_until_unused(), "no user refers to it"); }});

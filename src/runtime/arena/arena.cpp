@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/check.hpp"
+#include "platform/clock.hpp"
 
 namespace homing::scheduler {
 
@@ -430,6 +431,18 @@ void arena::call_workers_for_phase() noexcept {
 bool arena::worker_should_leave(const thread_state& t) const noexcept {
   return account_.workers.load(sync::relaxed) > account_.allotted.load(sync::relaxed) ||
          domain(t.domain).active.load(sync::relaxed) > domain(t.domain).allotted.load(sync::relaxed);
+}
+
+int arena::dispensable_in(domain_index d) const noexcept {
+  const auto reserved = slots().first(reserved_slots_);
+  if (std::none_of(reserved.begin(), reserved.end(), [](const arena_slot& s) { return s.hold.is_held(); })) {
+    return outer_searchers(searching.in_domain(d));
+  }
+  const std::int64_t long_ago_ns = platform::monotonic_ns() - just_now_ns;
+  return static_cast<int>(std::count_if(slots().begin(), slots().end(), [&](const arena_slot& s) {
+    return s.searching.is_set() && s.domain.load(sync::relaxed) == d &&
+           s.search_began_ns.load(sync::relaxed) < long_ago_ns;
+  }));
 }
 
 void arena::found_nothing_left() noexcept {

@@ -136,6 +136,11 @@ class arena final : public work_places, private search_caller {
     return account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed);
   }
 
+  /// [A22] How many of a domain's workers look for work and may go to other arenas. Where an application thread is
+  /// inside, which may bring more at any time, who ran dry just now stays: short loops follow one another, and the way
+  /// to another arena and back takes as long as such a loop. A hint.
+  [[nodiscard]] int dispensable_in(domain_index d) const noexcept;
+
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
 
@@ -173,10 +178,11 @@ class arena final : public work_places, private search_caller {
   /// For any thread to take; enqueue() makes sure that some worker comes even where none is allowed.
   /// For any thread of the domain first; a thread that waits for it may take it wherever it is.
   void detach(task& t, domain_index home);
-  /// For any thread in an outermost loop; of that domain first. In the order in which this thread sends them.
-  void submit(task& t, domain_index home_or_none, const thread_state& by);
+  /// For any thread in an outermost loop; of that domain first. `pusher`: a number of the calling thread's; what one
+  /// sends keeps its order.
+  void submit(task& t, domain_index home_or_none, unsigned pusher);
   /// The same, and some worker comes even where none is allowed.
-  void enqueue(task& t, domain_index home_or_none, const thread_state& by);
+  void enqueue(task& t, domain_index home_or_none, unsigned pusher);
   /// An enqueued task whose maker waits at the door: before all others.
   void delegate(task& t);
   void submit_critical(task& t);
@@ -242,7 +248,7 @@ class arena final : public work_places, private search_caller {
   [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept;
   [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
   /// And a full fence.
-  void push_enqueued(task& t, domain_index home_or_none, const thread_state& by);
+  void push_enqueued(task& t, domain_index home_or_none, unsigned pusher);
   /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
   void want_mandatory_worker_if_deserted() noexcept;
@@ -290,6 +296,7 @@ class arena final : public work_places, private search_caller {
   /// all of it: hints, by which nothing is published and on which nobody relies.
   sync::atomic<unsigned> useful_workers_{0};  ///< in this burst: that were called and found a task
   sync::atomic<int> expected_calls_{0};       ///< left to be made in this burst, of as many as the last one had use for
+  static constexpr std::int64_t just_now_ns = 60'000;  ///< some times the way of a worker to another arena
   static constexpr unsigned starved_calls_per_look = 256;
   static constexpr unsigned others_made = 2;    ///< by a worker that is new itself
   static constexpr unsigned others_called = 3;  ///< by one that was called itself, or by who begins a burst

@@ -14,24 +14,24 @@ void arena::detach(task& t, domain_index home) {
   new_mail(work_kind::detached, no_isolation, home);
 }
 
-void arena::push_enqueued(task& t, domain_index home_or_none, const thread_state& by) {
+void arena::push_enqueued(task& t, domain_index home_or_none, unsigned pusher) {
   if (home_or_none == no_home) {
-    unaddressed.push(t, by.number);
+    unaddressed.push(t, pusher);
   } else {
     domain(home_or_none).enqueued.push(t);
   }
   sync::full_fence();
 }
 
-void arena::submit(task& t, domain_index home_or_none, const thread_state& by) {
+void arena::submit(task& t, domain_index home_or_none, unsigned pusher) {
   const arena_reference until_called(*this);  // the task may end the arena
-  push_enqueued(t, home_or_none, by);
+  push_enqueued(t, home_or_none, pusher);
   new_enqueued_work(home_or_none);
 }
 
-void arena::enqueue(task& t, domain_index home_or_none, const thread_state& by) {
+void arena::enqueue(task& t, domain_index home_or_none, unsigned pusher) {
   const arena_reference until_called(*this);
-  push_enqueued(t, home_or_none, by);
+  push_enqueued(t, home_or_none, pusher);
   want_mandatory_worker();
   new_enqueued_work(home_or_none);
 }

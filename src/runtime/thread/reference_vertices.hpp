@@ -1,10 +1,10 @@
 /// A thread's own counts of what it adds to waits of others.
 ///
-/// Where many threads add tasks to one task_group, or one flow graph, all of them would write its count twice a task. A
-/// thread adds them to a vertex of its own instead, which counts as one task of the wait as long as it has any.
+/// Where many threads add tasks to one task_group, or one flow graph, all of them would write its count twice a task.
+/// A thread adds them to a vertex of its own instead, which counts as one task of the wait as long as it has any.
 ///
-/// Ownership: a thread record's, and never freed: tasks refer to vertices when their maker has ended long ago. The waits
-///            that vertices refer to are the users'.
+/// Ownership: a thread record's, and never freed: tasks refer to vertices when their maker has ended long ago. The
+///            waits that vertices refer to are the users'.
 /// Threads:   of() by the thread that has the record; reserve() by who has called of() for it; release() by any.
 /// Protocol:  docs/protocols/reference_vertex.md, labels [V1] to [V4].
 /// Source:    oneTBB's r1::get_thread_reference_vertex(), as its header detail/_task.h and task_group.h use it.

@@ -267,7 +267,7 @@ arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
     const int present = std::max(0, a.domain(d).active.load(sync::relaxed));
     account.present[to_index(d)] = present;
     // Of those counted, some may be application threads in an outermost loop.
-    account.searching[to_index(d)] = has_more ? 0 : std::clamp(outer_searchers(a.searching.in_domain(d)), 0, present);
+    account.searching[to_index(d)] = has_more ? 0 : std::clamp(a.dispensable_in(d), 0, present);
   }
   return {.whose = &a,
           .cpus = a.cpus_by_domain(),

@@ -474,7 +474,7 @@ TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
       homing::scheduler::task_access::set_isolation(task, homing::scheduler::no_isolation);
       const domain_index home{round % 4};
       homing::scheduler::task_access::set_address(task, {.home = home});
-      inside.enqueue(task, home, homing::scheduler::this_thread());
+      inside.enqueue(task, home, 0);
       await("the enqueued task", [&] { return task.done.load(sync::acquire); });
       at_home += task.domain == home ? 1U : 0U;
     }

@@ -214,9 +214,9 @@ TEST(domains_change, a_task_addressed_to_a_domain_that_has_gone_is_run) {
         homing::scheduler::task_access::set_isolation(*t, homing::scheduler::no_isolation);
         homing::scheduler::task_access::set_address(*t, {});
       }
-      inside.enqueue(before, domain_index{gone});
+      inside.enqueue(before, domain_index{gone}, 0);
       resource_manager::current().machine_is_now(without(gone), 6);
-      inside.enqueue(after, domain_index{gone});
+      inside.enqueue(after, domain_index{gone}, 0);
       await("tasks of a domain that has gone",
             [&] { return before.done.load(sync::acquire) && after.done.load(sync::acquire); });
       resource_manager::current().machine_is_now(without(none), 8);

@@ -20,7 +20,7 @@ namespace homing::scheduler {
 class work_pile {
  public:
   void push() noexcept { count_.fetch_add(1, sync::release); }
-  void push(task& /*t*/) noexcept { push(); }
+  void push(task& /*t*/, unsigned /*pusher*/ = 0) noexcept { push(); }
   [[nodiscard]] bool take() noexcept {
     int seen = count_.load(sync::relaxed);
     while (seen > 0 && !count_.compare_exchange_strong(seen, seen - 1, sync::acquire, sync::relaxed)) {
