@@ -1,5 +1,5 @@
 /// Reference vertices: who waits sees what all tasks did, and the wait may end at once; a vertex goes from wait to
-/// wait. Method: every execution of a thread that adds, one that runs what it added, and one that waits;
+/// wait. Method: every execution of a thread that adds and waits, and of one or two that run what it added;
 /// docs/protocols/reference_vertex.md [V1] to [V3].
 #include "engine/model.hpp"
 #include "runtime/thread/reference_vertices.hpp"
@@ -58,16 +58,11 @@ const scenario one_wait("reference vertex: who waits sees what tasks did", {.sam
              jobs[0].add(mine, group);
              jobs[1].add(mine, group);
              group.release(1);
-           },
-           [&] {
-             ran[0] = jobs[0].try_run();
-             ran[1] = jobs[1].try_run();
-           },
-           [&] {
              if (group.is_over()) {
                require(jobs[0].done == 1 && jobs[1].done == 1, "who waits sees what all tasks did");
              }
-           }});
+           },
+           [&] { ran[0] = jobs[0].try_run(); }, [&] { ran[1] = jobs[1].try_run(); }});
   for (int i = 0; i < 2; ++i) {
     require(ran[i] || !group.is_over(), "the wait is not over before its tasks");
     require(ran[i] || jobs[i].try_run(), "each runs once");
