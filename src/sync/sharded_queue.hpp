@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <span>
 
+#include "platform/check.hpp"
 #include "sync/shared_queue.hpp"
 
 namespace homing::sync {
@@ -46,6 +47,8 @@ class sharded_queue {
 
   /// So many that it is a power of two, and no more than shards_max.
   explicit sharded_queue(std::span<shard> shards) noexcept : shards_(shards) {
+    platform::require(std::has_single_bit(shards.size()) && shards.size() <= shards_max,
+                      "a sharded queue has a power of two of shards, at most 64");
     for (unsigned i = 0; i < shards.size(); ++i) {
       shards[i].items.mark().is_bit_of(filled_, i);
     }

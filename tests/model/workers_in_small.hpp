@@ -134,7 +134,7 @@ void run(thread_state& t, arena& a) {
 std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
   if (const slot_id number = a.admit_worker(t); number != no_slot) {
     stay_in(t, a, number);
-    a.search().adopt(t);
+    a.search().adopt(t, platform::monotonic_ns());
     run(t, a);
     if (here->holds_leaver.load(sync::relaxed) && here->holds_leaver.exchange(false, sync::relaxed)) {
       here->is_leaving.unpark();

@@ -433,16 +433,28 @@ bool arena::worker_should_leave(const thread_state& t) const noexcept {
          domain(t.domain).active.load(sync::relaxed) > domain(t.domain).allotted.load(sync::relaxed);
 }
 
-int arena::dispensable_in(domain_index d) const noexcept {
+bool arena::may_go_on_soon() const noexcept {
   const auto reserved = slots().first(reserved_slots_);
-  if (std::none_of(reserved.begin(), reserved.end(), [](const arena_slot& s) { return s.hold.is_held(); })) {
-    return outer_searchers(searching.in_domain(d));
+  return !shares_cpus() &&
+         std::any_of(reserved.begin(), reserved.end(), [](const arena_slot& s) { return s.hold.is_held(); });
+}
+
+void arena::count_dispensable(std::span<int> by_domain, keep_young keep) const noexcept {
+  if (keep == keep_young::yes) {
+    std::fill(by_domain.begin(), by_domain.end(), 0);
+    const std::int64_t long_ago_ns = platform::monotonic_ns() - just_now_ns;
+    for (const arena_slot& s : slots().subspan(reserved_slots_)) {
+      if (s.searching.is_set() && s.search_began_ns.load(sync::relaxed) < long_ago_ns) {
+        ++by_domain[to_index(s.domain.load(sync::relaxed))];
+      }
+    }
   }
-  const std::int64_t long_ago_ns = platform::monotonic_ns() - just_now_ns;
-  return static_cast<int>(std::count_if(slots().begin(), slots().end(), [&](const arena_slot& s) {
-    return s.searching.is_set() && s.domain.load(sync::relaxed) == d &&
-           s.search_began_ns.load(sync::relaxed) < long_ago_ns;
-  }));
+  for (const domain_index d : all_domains()) {
+    // Threads in nested waits can't go, and were counted as searching above.
+    const int outer = outer_searchers(searching.in_domain(d));
+    int& here = by_domain[to_index(d)];
+    here = keep == keep_young::yes ? std::min(here, outer) : outer;
+  }
 }
 
 void arena::found_nothing_left() noexcept {

@@ -136,10 +136,13 @@ class arena final : public work_places, private search_caller {
     return account_.workers.load(sync::relaxed) < account_.allotted.load(sync::relaxed);
   }
 
-  /// [A22] How many of a domain's workers look for work and may go to other arenas. Where an application thread is
-  /// inside, which may bring more at any time, who ran dry just now stays: short loops follow one another, and the way
-  /// to another arena and back takes as long as such a loop. A hint.
-  [[nodiscard]] int dispensable_in(domain_index d) const noexcept;
+  /// Whether an application thread is inside, in a reserved slot, which may bring more work at any time. Not where
+  /// threads share CPUs: there others need what a searcher looks with. A hint.
+  [[nodiscard]] bool may_go_on_soon() const noexcept;
+  /// [A22] Of the workers that look for work, by domain, those that may go to other arenas; hints. Some of them may be
+  /// application threads in an outermost loop. keep_young::yes: not who ran dry just now. Short loops follow one
+  /// another, and the way to another arena and back takes as long as such a loop.
+  void count_dispensable(std::span<int> by_domain, keep_young keep) const noexcept;
 
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }

@@ -7,8 +7,7 @@ namespace homing::scheduler {
 std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexcept {
   transfer_to(t.domain, scope);
   const std::int64_t now_ns = platform::monotonic_ns();
-  t.slot->search_began_ns.store(now_ns, sync::relaxed);
-  adopt(t);
+  adopt(t, now_ns);
   return now_ns;
 }
 

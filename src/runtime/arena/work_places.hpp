@@ -178,8 +178,9 @@ class work_places {
  private:
   /// Of the queue that threads from everywhere push to: half as many as may push and take at the same time.
   [[nodiscard]] static constexpr unsigned shards_for(unsigned slots) noexcept {
-    constexpr unsigned shards_max = 32;
-    return std::bit_floor(std::clamp(slots / 2, 1U, shards_max));
+    constexpr unsigned enough = 32;
+    static_assert(enough <= sharded_task_queue::shards_max);
+    return std::bit_floor(std::clamp(slots / 2, 1U, enough));
   }
   [[nodiscard]] bool has_queued_in(domain_index of, const search_scope& scope, domain_index by_domain) const noexcept;
   [[nodiscard]] bool has_mail(domain_index of, const search_scope& scope) const noexcept;

@@ -18,6 +18,9 @@ namespace homing::scheduler {
 
 class arena;
 
+/// [A22] Whether an allotment leaves an arena the workers that ran dry just now.
+enum class keep_young : bool { no, yes };
+
 /// An arena's place on a list of the manager's.
 struct arena_place : sync::list_hook<arena_place> {
   explicit arena_place(arena& a) noexcept : whose(a) {}

@@ -1,4 +1,5 @@
 #include "runtime/dispatch/dispatch.hpp"
+#include "platform/clock.hpp"
 
 #include <sched.h>
 
@@ -254,7 +255,7 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
       mark = search_mark::none;
       notify_entry(t);
     } else {
-      a.search().adopt(t);
+      a.search().adopt(t, platform::monotonic_ns());
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);

@@ -9,7 +9,7 @@ namespace {
 
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
   task* const item = queue.try_take_if([&](const task&) { return how.may_take(t); });
-  return {item, true};
+  return {item, item != nullptr};
 }
 
 found_task take_unaddressed(thread_state& t, const search_round& how) noexcept {
@@ -18,7 +18,7 @@ found_task take_unaddressed(thread_state& t, const search_round& how) noexcept {
     return {};
   }
   task* const item = queue.try_take_if(t.next_shard, [&](const task&) { return how.may_take(t); });
-  return {item, true};
+  return {item, item != nullptr};
 }
 
 /// The oldest of a domain's queues that the thread may take.
@@ -124,7 +124,8 @@ found_task take_critical(thread_state& t, const search_scope& scope, may_take_wo
   // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over
   // meanwhile, and run what it was to go before. [A12]
   const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t); };
-  return {critical.take_if(accepts), true};
+  task* const item = critical.take_if(accepts);
+  return {item, item != nullptr};
 }
 
 found_task find_task(thread_state& t, const search_round& how) noexcept {

@@ -17,7 +17,7 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// What a look found.
 struct found_task {
   task* what = nullptr;
-  bool was_shared = false;  ///< it lay in a shared queue
+  bool was_shared = false;  ///< it is there, and lay in a shared queue
 
   explicit operator bool() const noexcept { return what != nullptr; }
 };

@@ -29,7 +29,7 @@ class alignas(sync::cache_line_bytes) reference_vertex final : public wait_verte
   reference_vertex& operator=(const reference_vertex&) = delete;
 
   void reserve(std::uint32_t delta) override {
-    // [V1] relaxed: nobody can release before this has returned, and been handed on with a task.
+    // [V1] relaxed: nobody can release these before this has returned, and they have been handed on with a task.
     if (count_.fetch_add(delta, sync::relaxed) == 0) {
       counts_for_->reserve(1);
     }

@@ -151,15 +151,10 @@ void resource_manager::allot() noexcept {
     supplies_[to_index(d)] = {here.planned.load(sync::relaxed), static_cast<int>(leases_.leased()[to_index(d)]),
                               here.usable.cpus, d == first_domain_};
   }
-  mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
-  allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
-  unsigned crowded = level_count;
-  for (unsigned level = 0; level < level_count; ++level) {
-    if (serve_level(level) == crowd::yes) {
-      crowded = std::min(crowded, level);
-    }
+  unsigned crowded = serve_levels(keep_young::yes);
+  if (kept_young_ && std::find(std::begin(had_losers_), std::end(had_losers_), true) != std::end(had_losers_)) {
+    crowded = serve_levels(keep_young::no);  // [A22] not at the price of an arena that has none
   }
-  allotment_.end();
   // Before the shares, for who reserves a place of a new one. [A25]
   for (const domain_index d : all_domains()) {
     state_of(d).promised.store(allotment_.promised(to_index(d)), sync::relaxed);
@@ -176,6 +171,21 @@ void resource_manager::allot() noexcept {
   }
   served_before_.clear();  // one of them may be deleted before the next allotment
   look_again_at_trimmed();
+}
+
+unsigned resource_manager::serve_levels(keep_young keep) noexcept {
+  keeps_ = keep;
+  kept_young_ = false;
+  mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
+  allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
+  unsigned crowded = level_count;
+  for (unsigned level = 0; level < level_count; ++level) {
+    if (serve_level(level) == crowd::yes) {
+      crowded = std::min(crowded, level);
+    }
+  }
+  allotment_.end();
+  return crowded;
 }
 
 void resource_manager::void_share(arena& a) noexcept {
@@ -263,11 +273,17 @@ arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
     a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
   worker_account& account = a.account();
+  std::fill(account.searching.begin(), account.searching.end(), 0);
+  if (!has_more) {
+    const bool keeps = keeps_ == keep_young::yes && a.may_go_on_soon();
+    kept_young_ = kept_young_ || keeps;
+    a.count_dispensable(account.searching, keeps ? keep_young::yes : keep_young::no);
+  }
   for (const domain_index d : all_domains()) {
     const int present = std::max(0, a.domain(d).active.load(sync::relaxed));
     account.present[to_index(d)] = present;
-    // Of those counted, some may be application threads in an outermost loop.
-    account.searching[to_index(d)] = has_more ? 0 : std::clamp(a.dispensable_in(d), 0, present);
+    int& searching = account.searching[to_index(d)];
+    searching = std::clamp(searching, 0, present);
   }
   return {.whose = &a,
           .cpus = a.cpus_by_domain(),

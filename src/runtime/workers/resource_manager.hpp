@@ -280,6 +280,8 @@ class resource_manager final : public worker_supplier {
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
+  /// The first level that is crowded.
+  unsigned serve_levels(keep_young keep) noexcept;
   crowd serve_level(unsigned number) noexcept;
   void take_turns(unsigned number) noexcept;
   [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
@@ -325,6 +327,8 @@ class resource_manager final : public worker_supplier {
   sync::atomic<arena*> newcomers_{nullptr};  ///< listed since the last allotment; a stack
   arena_list wanting_[level_count];          ///< arenas that want workers, in the order of their turns
   bool had_losers_[level_count] = {};        ///< at the last allotment: arenas that wanted workers and got none
+  keep_young keeps_ = keep_young::yes;       ///< in the allotment that is going on
+  bool kept_young_ = false;                  ///< and some arena has kept workers by that
   std::int64_t turn_began_ns_ = 0;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on
