@@ -7,11 +7,13 @@
 namespace homing::scheduler {
 namespace {
 
+/// Waits for who is at the queue: where its domain's tasks are, a thread that went on would take another domain's.
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
-  task* const item = queue.try_take_if([&](const task&) { return how.may_take(t); });
+  task* const item = queue.take_if([&](const task&) { return how.may_take(t); });
   return {item, item != nullptr};
 }
 
+/// Waits for nobody: these are for any thread, and this one looks again.
 found_task take_unaddressed(thread_state& t, const search_round& how) noexcept {
   sharded_task_queue& queue = t.in->unaddressed;
   if (queue.empty()) {
