@@ -40,9 +40,7 @@ class shard_mark {
 template <typename T, typename Link>
 class sharded_queue {
  public:
-  struct alignas(cache_line_bytes) shard {
-    shared_queue<T, Link, shard_mark> items;
-  };
+  using shard = shared_queue<T, Link, shard_mark>;
   static constexpr unsigned shards_max = 64;
 
   /// So many that it is a power of two, and no more than shards_max.
@@ -50,14 +48,14 @@ class sharded_queue {
     platform::require(std::has_single_bit(shards.size()) && shards.size() <= shards_max,
                       "a sharded queue has a power of two of shards, at most 64");
     for (unsigned i = 0; i < shards.size(); ++i) {
-      shards[i].items.mark().is_bit_of(filled_, i);
+      shards[i].mark().is_bit_of(filled_, i);
     }
   }
 
   /// `pusher`: a number of the pushing thread's, always the same.
-  void push(T& item, unsigned pusher) { shards_[pusher & (shards_.size() - 1)].items.push(item); }
+  void push(T& item, unsigned pusher) { shards_[pusher & (shards_.size() - 1)].push(item); }
 
-  /// Takes the oldest of a shard's items, if `accepts` is true for it; none from a shard that somebody else is at.
+  /// Takes of a shard's items the oldest that `accepts` is true for; none from a shard that somebody else is at.
   /// `next`: where the taker begins; the shard behind the one from which it has taken, afterwards.
   template <typename Filter>
   [[nodiscard]] T* try_take_if(unsigned& next, Filter&& accepts) noexcept {
@@ -65,7 +63,7 @@ class sharded_queue {
     while (filled != 0) {
       const std::uint64_t behind = filled & (~std::uint64_t{0} << next);
       const auto at = static_cast<unsigned>(std::countr_zero(behind != 0 ? behind : filled));
-      if (T* const item = shards_[at].items.try_take_if(accepts)) {
+      if (T* const item = shards_[at].try_take_if(accepts)) {
         next = (at + 1) % shards_max;
         return item;
       }
@@ -82,12 +80,12 @@ class sharded_queue {
   /// Over a fork.
   void lock_for_fork() noexcept {
     for (shard& s : shards_) {
-      s.items.lock_for_fork();
+      s.lock_for_fork();
     }
   }
   void unlock_after_fork() noexcept {
     for (shard& s : shards_) {
-      s.items.unlock_after_fork();
+      s.unlock_after_fork();
     }
   }
 

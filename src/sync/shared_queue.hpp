@@ -10,7 +10,7 @@
 /// Errors:    push throws std::bad_alloc if there is no memory and the item is linked already, in this queue or
 ///            another: the queue is then unchanged.
 /// Wake-up:   not here: docs/protocols/sleep.md [S2].
-/// Source:    TBB-NUMA 4.4.3, figure 7: rules 5', 5'', 5''' (P + 1 shared queues an arena).
+/// Source:    TBB-NUMA 4.4.3, figure 7: rules 5', 5'', 5'''.
 #pragma once
 
 #include <memory>

@@ -36,11 +36,16 @@ bool give_to_visitor(arena& a, const known_visitors& known) noexcept {
   return all != nullptr && give_to_visitor(a, known, all->newest, all->one_at_a_time);
 }
 
-inline unsigned domains_of_machine = 1;  ///< of the next execution
+inline unsigned domains_of_machine = 1;   ///< of the next execution
+inline unsigned own_cpus_of_machine = 0;  ///< the same
 inline const topology::machine one_domain(1, 2);
 inline const topology::machine two_domains(2, 1);
 
-scheduler_settings read_settings() { return {domains_of_machine == 1 ? one_domain : two_domains, domains_of_machine}; }
+scheduler_settings read_settings() {
+  scheduler_settings result{domains_of_machine == 1 ? one_domain : two_domains, domains_of_machine};
+  result.own_cpus = own_cpus_of_machine;
+  return result;
+}
 
 inline void stay_in(thread_state& t, arena& a, slot_id number) {
   t.in = &a;

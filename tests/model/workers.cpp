@@ -273,6 +273,76 @@ const scenario first_use("workers: two threads make the manager, and one looks f
   require(made[0] == made[1] && made[0]->is_idle(), "there is one");
 });
 
+// ---- [A22]: an application thread is inside, and threads share no CPU. One allotment, in one thread.
+
+/// A worker that is there, without a thread.
+struct worker_inside {
+  thread_state me;
+
+  explicit worker_inside(arena& a) {
+    a.add_reference();
+    a.account().workers.fetch_add(1, sync::relaxed);
+    a.domain(domain_index{0}).active.fetch_add(1, sync::relaxed);
+    const slot_id number = a.occupy_slot(me, thread_kind::worker);
+    require(number != no_slot, "there is room");
+    stay_in(me, a, number);
+  }
+  /// `since_ns`: as if it had begun then.
+  void search(std::int64_t since_ns) {
+    me.in->search().enter(me, {});
+    me.slot->searches_since_ns.store(since_ns, sync::relaxed);
+  }
+};
+
+constexpr std::int64_t long_ago_ns = -1'000'000'000;  // the model's clock stands at 0
+constexpr std::int64_t just_now_ns = 0;
+
+void want_workers(world& w, arena& a) {
+  a.account().busy.store(true, sync::seq_cst);
+  static_cast<void>(w.manager->list_newcomer(a));
+}
+int share_of(arena& a) { return a.account().allotted.load(sync::relaxed); }
+
+/// Two arenas with a worker each, of which the first has run out of tasks, and the second has more.
+void allot_to_two(std::int64_t searches_since_ns, int first_share, int second_share, unsigned own_cpus = 8) {
+  world w(3, 1, own_cpus);
+  arena& a = w.make(3);
+  arena& b = w.make(3);
+  const visit inside(a);
+  worker_inside of_a(a);
+  const worker_inside of_b(b);
+  of_a.search(searches_since_ns);
+  b.spawned.push();
+  want_workers(w, a);
+  want_workers(w, b);
+  w.manager->demand_changed();
+  require(share_of(a) == first_share && share_of(b) == second_share, "each has the share that it is to have");
+}
+
+const scenario dry_just_now("workers: who ran dry just now stays", {}, [] { allot_to_two(just_now_ns, 1, 1); });
+const scenario dry_for_long("workers: who ran dry long ago may go", {}, [] { allot_to_two(long_ago_ns, 0, 2); });
+const scenario shared_cpus("workers: who ran dry just now may go where threads share CPUs", {},
+                           [] { allot_to_two(just_now_ns, 0, 2, 2); });
+
+/// The one worker looks for work in the first arena; the second has work, and none.
+void allot_to_who_has_none(unsigned second_level) {
+  world w(2, 1, 8);
+  arena& a = w.make(3);
+  arena& b = w.make(3, second_level);
+  const visit inside(a);
+  worker_inside of_a(a);
+  of_a.search(just_now_ns);
+  b.spawned.push();
+  want_workers(w, b);
+  want_workers(w, a);  // the newest is served first
+  w.manager->demand_changed();
+  require(share_of(a) == 0 && share_of(b) == 1, "who has work and no worker gets the one that has none to do");
+}
+
+const scenario has_none("workers: who ran dry just now may go to an arena that has none", {},
+                        [] { allot_to_who_has_none(1); });
+const scenario low_has_none("workers: the same, to one of a lower priority", {}, [] { allot_to_who_has_none(2); });
+
 // ---- [A28]; who is the ender is library_users.cpp's: arenas have no users here, only references
 
 const each_alone ended("workers: those that idle are ended beside a push", [] {

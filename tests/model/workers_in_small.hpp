@@ -134,7 +134,7 @@ void run(thread_state& t, arena& a) {
 std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
   if (const slot_id number = a.admit_worker(t); number != no_slot) {
     stay_in(t, a, number);
-    a.search().adopt(t, platform::monotonic_ns());
+    a.search().adopt(t);
     run(t, a);
     if (here->holds_leaver.load(sync::relaxed) && here->holds_leaver.exchange(false, sync::relaxed)) {
       here->is_leaving.unpark();
@@ -179,10 +179,11 @@ struct world {
   resource_manager* manager = nullptr;
   int arenas = 0;
 
-  explicit world(std::size_t threads_allowed, unsigned domain_count = 1) {
+  explicit world(std::size_t threads_allowed, unsigned domain_count = 1, unsigned own_cpus = 0) {
     here = &at_home;
     at_home.parallelism.store(threads_allowed, sync::relaxed);
     domains_of_machine = domain_count;
+    own_cpus_of_machine = own_cpus;
     work_places::ended = 0;
     manager = new resource_manager;
   }

@@ -439,22 +439,27 @@ bool arena::may_go_on_soon() const noexcept {
          std::any_of(reserved.begin(), reserved.end(), [](const arena_slot& s) { return s.hold.is_held(); });
 }
 
-void arena::count_dispensable(std::span<int> by_domain, keep_young keep) const noexcept {
-  if (keep == keep_young::yes) {
-    std::fill(by_domain.begin(), by_domain.end(), 0);
-    const std::int64_t long_ago_ns = platform::monotonic_ns() - just_now_ns;
-    for (const arena_slot& s : slots().subspan(reserved_slots_)) {
-      if (s.searching.is_set() && s.search_began_ns.load(sync::relaxed) < long_ago_ns) {
-        ++by_domain[to_index(s.domain.load(sync::relaxed))];
-      }
-    }
-  }
+void arena::count_outer_searchers(std::span<int> by_domain) const noexcept {
   for (const domain_index d : all_domains()) {
-    // Threads in nested waits can't go, and were counted as searching above.
-    const int outer = outer_searchers(searching.in_domain(d));
-    int& here = by_domain[to_index(d)];
-    here = keep == keep_young::yes ? std::min(here, outer) : outer;
+    by_domain[to_index(d)] = outer_searchers(searching.in_domain(d));
   }
+}
+
+bool arena::leave_out_young(std::span<int> by_domain) const noexcept {
+  const std::int64_t long_ago_ns = platform::monotonic_ns() - just_now_ns;
+  bool left_out = false;
+  for (const domain_index d : all_domains()) {
+    const auto looks_for_long = [&](const arena_slot& s) {
+      return s.searching.is_set() && s.domain.load(sync::relaxed) == d &&
+             s.searches_since_ns.load(sync::relaxed) < long_ago_ns;
+    };
+    const auto of_workers = slots().subspan(reserved_slots_);
+    const auto old = static_cast<int>(std::count_if(of_workers.begin(), of_workers.end(), looks_for_long));
+    int& here = by_domain[to_index(d)];
+    left_out = left_out || old < here;
+    here = std::min(here, old);  // some of them may be in nested waits
+  }
+  return left_out;
 }
 
 void arena::found_nothing_left() noexcept {

@@ -139,10 +139,11 @@ class arena final : public work_places, private search_caller {
   /// Whether an application thread is inside, in a reserved slot, which may bring more work at any time. Not where
   /// threads share CPUs: there others need what a searcher looks with. A hint.
   [[nodiscard]] bool may_go_on_soon() const noexcept;
-  /// [A22] Of the workers that look for work, by domain, those that may go to other arenas; hints. Some of them may be
-  /// application threads in an outermost loop. keep_young::yes: not who ran dry just now. Short loops follow one
-  /// another, and the way to another arena and back takes as long as such a loop.
-  void count_dispensable(std::span<int> by_domain, keep_young keep) const noexcept;
+  /// [A22] Threads in outermost loops that look for work, by domain; some may be application threads. A hint.
+  void count_outer_searchers(std::span<int> by_domain) const noexcept;
+  /// [A22] Takes off that count who ran dry, or came, just now: short loops follow one another, and the way to another
+  /// arena and back takes as long as such a loop. True if there was somebody. A hint.
+  [[nodiscard]] bool leave_out_young(std::span<int> by_domain) const noexcept;
 
   /// Workers that are in the arena or on their way.
   [[nodiscard]] bool has_workers() const noexcept { return account_.workers.load(sync::acquire) != 0; }
@@ -250,7 +251,7 @@ class arena final : public work_places, private search_caller {
   // Of new_work(), what is done apart: it ends by a jump to one of them.
   [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept;
   [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
-  /// And a full fence.
+  /// Pushes, and passes a full fence.
   void push_enqueued(task& t, domain_index home_or_none, unsigned pusher);
   /// After the push of what must be run even where no worker is allowed, and a full fence.
   void want_mandatory_worker() noexcept;
@@ -299,7 +300,7 @@ class arena final : public work_places, private search_caller {
   /// all of it: hints, by which nothing is published and on which nobody relies.
   sync::atomic<unsigned> useful_workers_{0};  ///< in this burst: that were called and found a task
   sync::atomic<int> expected_calls_{0};       ///< left to be made in this burst, of as many as the last one had use for
-  static constexpr std::int64_t just_now_ns = 60'000;  ///< some times the way of a worker to another arena
+  static constexpr std::int64_t just_now_ns = 60'000;  ///< several times a worker's way to another arena
   static constexpr unsigned starved_calls_per_look = 256;
   static constexpr unsigned others_made = 2;    ///< by a worker that is new itself
   static constexpr unsigned others_called = 3;  ///< by one that was called itself, or by who begins a burst

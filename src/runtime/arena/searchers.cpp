@@ -6,8 +6,17 @@ namespace homing::scheduler {
 
 std::int64_t searchers::enter(thread_state& t, const search_scope& scope) noexcept {
   transfer_to(t.domain, scope);
+  const std::int64_t now_ns = adopt(t);
+  t.slot->search_began_ns.store(now_ns, sync::relaxed);
+  return now_ns;
+}
+
+std::int64_t searchers::adopt(thread_state& t) noexcept {
+  platform::require_hot([&] { return places_.searching.in_domain(t.domain) > 0; },
+                        "S4: who wakes a thread has counted it as searching");
   const std::int64_t now_ns = platform::monotonic_ns();
-  adopt(t, now_ns);
+  t.slot->searches_since_ns.store(now_ns, sync::relaxed);
+  t.slot->searching.set();
   return now_ns;
 }
 

@@ -39,13 +39,8 @@ class searchers {
   std::int64_t enter(thread_state& t, const search_scope& scope) noexcept;
   /// [S4] On behalf of a thread of that domain that the caller is about to wake: the next push wakes no second one.
   void transfer_to(domain_index domain, const search_scope& scope) noexcept;
-  /// The woken thread has come, and searches with the mark that its waker made.
-  void adopt(thread_state& t, std::int64_t now_ns) noexcept {
-    platform::require_hot([&] { return places_.searching.in_domain(t.domain) > 0; },
-                          "S4: who wakes a thread has counted it as searching");
-    t.slot->search_began_ns.store(now_ns, sync::relaxed);
-    t.slot->searching.set();
-  }
+  /// The woken thread has come, and searches with the mark that its waker made. Returns the time.
+  std::int64_t adopt(thread_state& t) noexcept;
   /// [S3] The thread has a task, or what it waited for has come, or [S8] it runs its user's code: if it was the last
   /// one, it looks for what is left and calls for that.
   void stop_searching(thread_state& t, const search_scope& scope) noexcept;

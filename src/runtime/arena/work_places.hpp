@@ -1,7 +1,7 @@
 /// Where work can lie in an arena, and whether there is something for a thread that may take only some of it.
 ///
-/// Places:    each slot has a deque and a mailbox, each domain a mailbox and two queues, and four queues are for all
-///            (figure 7 of the paper; P mailboxes and P + 1 shared queues).
+/// Places:    each slot has a deque and a mailbox, each domain a mailbox and two queues, and five queues are for all,
+///            one of them in shards (figure 7 of the paper has P mailboxes and P + 1 shared queues).
 /// Threads:   any; the answers are hints, exact once who pushes and who looks have met a fence.
 /// Protocols: docs/protocols/sleep.md [S1], [S3], [S10], [S13], [S14], [S15], mailbox.md [M*].
 /// Source:    TBB-NUMA 4.3, 4.4.
@@ -38,7 +38,8 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::atomic<lane*> forks{nullptr};                 ///< of the thread in it, if its stay here is the innermost
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) search_flag searching;  ///< its thread looks for work
-  sync::atomic<std::int64_t> search_began_ns{0};          ///< when that began last; a hint for those who steal from it
+  sync::atomic<std::int64_t> search_began_ns{0};          ///< when it ran dry last; a hint for those who steal from it
+  sync::atomic<std::int64_t> searches_since_ns{0};        ///< when it did so, or came; a hint for allotments [A22]
 };
 
 struct alignas(sync::cache_line_bytes) arena_domain {

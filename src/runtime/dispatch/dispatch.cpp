@@ -1,5 +1,4 @@
 #include "runtime/dispatch/dispatch.hpp"
-#include "platform/clock.hpp"
 
 #include <sched.h>
 
@@ -255,7 +254,7 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
       mark = search_mark::none;
       notify_entry(t);
     } else {
-      a.search().adopt(t, platform::monotonic_ns());
+      a.search().adopt(t);
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);

@@ -7,20 +7,16 @@
 namespace homing::scheduler {
 namespace {
 
+found_task in_queue(task* item) noexcept { return {item, item != nullptr}; }
+
 /// Waits for who is at the queue: where its domain's tasks are, a thread that went on would take another domain's.
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
-  task* const item = queue.take_if([&](const task&) { return how.may_take(t); });
-  return {item, item != nullptr};
+  return in_queue(queue.take_if([&](const task&) { return how.may_take(t); }));
 }
 
 /// Waits for nobody: these are for any thread, and this one looks again.
 found_task take_unaddressed(thread_state& t, const search_round& how) noexcept {
-  sharded_task_queue& queue = t.in->unaddressed;
-  if (queue.empty()) {
-    return {};
-  }
-  task* const item = queue.try_take_if(t.next_shard, [&](const task&) { return how.may_take(t); });
-  return {item, item != nullptr};
+  return in_queue(t.in->unaddressed.try_take_if(t.next_shard, [&](const task&) { return how.may_take(t); }));
 }
 
 /// The oldest of a domain's queues that the thread may take.
@@ -126,8 +122,7 @@ found_task take_critical(thread_state& t, const search_scope& scope, may_take_wo
   // Who may not have it does not take it out, not even to put it back. The pusher's thread would pass it over
   // meanwhile, and run what it was to go before. [A12]
   const auto accepts = [&](const task& c) { return scope.fits(task_access::isolation(c)) && may_take(t); };
-  task* const item = critical.take_if(accepts);
-  return {item, item != nullptr};
+  return in_queue(critical.take_if(accepts));
 }
 
 found_task find_task(thread_state& t, const search_round& how) noexcept {

@@ -54,7 +54,7 @@ template <waiter Waiter>
 /// [A12] The last question. Of a shared queue's task it was asked under the lock; a stack that may go on is anybody's.
 template <waiter Waiter>
 [[nodiscard]] bool may_run(const thread_state& t, const found_task& found) noexcept {
-  return found.was_shared || task_access::is_resume(*found.what) || Waiter::may_take(t);
+  return found.was_asked || task_access::is_resume(*found.what) || Waiter::may_take(t);
 }
 
 /// [A22] If an arena waits for a worker, all are dealt anew, and the thread sees at its next look whether it should

@@ -17,7 +17,7 @@ enum class patience : bool { none, some };  ///< whether mail for threads that a
 /// What a look found.
 struct found_task {
   task* what = nullptr;
-  bool was_shared = false;  ///< it is there, and lay in a shared queue
+  bool was_asked = false;  ///< whether the thread may take it, under the lock of the queue in which it lay [A12]
 
   explicit operator bool() const noexcept { return what != nullptr; }
 };

@@ -9,7 +9,6 @@
 
 #include <concepts>
 
-#include "platform/clock.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/arena/arena_access.hpp"
 #include "runtime/stack/stack_switching.hpp"
@@ -68,7 +67,7 @@ rest_result sleep_in_arena(thread_state& t, const search_scope& scope, Ready&& r
     return called ? rest_result::called : rest_result::look_again;
   }
   if (called) {
-    a.search().adopt(t, platform::monotonic_ns());
+    a.search().adopt(t);
   } else {
     a.search().enter(t, scope);
   }

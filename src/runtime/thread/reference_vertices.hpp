@@ -74,11 +74,12 @@ class reference_vertices {
   }
 
  private:
-  static constexpr std::size_t places = sync::size_or_modelled(16, 2);
+  static constexpr std::size_t bits = sync::size_or_modelled(4, 1);
+  static constexpr std::size_t places = std::size_t{1} << bits;
   static constexpr std::size_t places_of_one = 2;
 
   [[nodiscard]] static std::size_t place_of(const wait_vertex& wait) noexcept {
-    return reinterpret_cast<std::uintptr_t>(&wait) / sync::cache_line_bytes * 0x9E3779B97F4A7C15U >> 60U;
+    return reinterpret_cast<std::uintptr_t>(&wait) / sync::cache_line_bytes * 0x9E3779B97F4A7C15U >> (64 - bits);
   }
 
   std::array<reference_vertex, places> all_;

@@ -82,12 +82,11 @@ struct alignas(sync::cache_line_bytes) thread_state {
   /// joined yet. The thread changes it, and a thief under the lane's lock; who leaves the stack takes it along.
   sync::atomic<unsigned> unjoined_forks{0};
   thread_kind entered_as = thread_kind::application;  ///< `in`: a worker that comes by execute() is no worker there
-  std::uint64_t notified = 0;  ///< newest observer of `in` that this thread has told of its entry
-  std::uint64_t random = 0;    ///< state of the choice among equals
-  reference_vertices* vertices =
-      nullptr;              ///< made when it first adds to a wait of another thread's, kept with the record
-  unsigned number = 0;      ///< of the record: which shard of a queue it pushes to
-  unsigned next_shard = 0;  ///< from which it takes first
+  std::uint64_t notified = 0;              ///< newest observer of `in` that this thread has told of its entry
+  std::uint64_t random = 0;                ///< state of the choice among equals
+  reference_vertices* vertices = nullptr;  ///< made when it first needs one, kept with the record
+  unsigned number = 0;                     ///< of the record: to which shard of a queue it pushes
+  unsigned next_shard = 0;                 ///< from which it takes first
 
   attachment* stay = nullptr;       ///< the innermost
   std::int64_t looks_since_ns = 0;  ///< when it first looked for work after its last task; 0: it has some

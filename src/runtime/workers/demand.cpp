@@ -151,9 +151,12 @@ void resource_manager::allot() noexcept {
     supplies_[to_index(d)] = {here.planned.load(sync::relaxed), static_cast<int>(leases_.leased()[to_index(d)]),
                               here.usable.cpus, d == first_domain_};
   }
-  unsigned crowded = serve_levels(keep_young::yes);
-  if (kept_young_ && std::find(std::begin(had_losers_), std::end(had_losers_), true) != std::end(had_losers_)) {
-    crowded = serve_levels(keep_young::no);  // [A22] not at the price of an arena that has none
+  for (unsigned level = 0; level < level_count; ++level) {
+    take_turns(level);
+  }
+  dealing all = serve_levels(keep_young::yes);
+  if (all.kept_young && all.has_losers) {
+    all = serve_levels(keep_young::no);  // [A22] not at the price of an arena that has none
   }
   // Before the shares, for who reserves a place of a new one. [A25]
   for (const domain_index d : all_domains()) {
@@ -162,7 +165,7 @@ void resource_manager::allot() noexcept {
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);
   }
-  crowded_level_.store(crowded, sync::relaxed);
+  crowded_level_.store(all.crowded_level, sync::relaxed);
   unmet_.store(allotment_.is_unmet(), sync::relaxed);
   for (arena* a : served_before_) {
     if (a->account().served_in != allotment_number_) {
@@ -173,19 +176,15 @@ void resource_manager::allot() noexcept {
   look_again_at_trimmed();
 }
 
-unsigned resource_manager::serve_levels(keep_young keep) noexcept {
-  keeps_ = keep;
-  kept_young_ = false;
+resource_manager::dealing resource_manager::serve_levels(keep_young keep) noexcept {
+  dealing all{.keep = keep};
   mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
-  unsigned crowded = level_count;
   for (unsigned level = 0; level < level_count; ++level) {
-    if (serve_level(level) == crowd::yes) {
-      crowded = std::min(crowded, level);
-    }
+    serve_level(level, all);
   }
   allotment_.end();
-  return crowded;
+  return all;
 }
 
 void resource_manager::void_share(arena& a) noexcept {
@@ -241,8 +240,7 @@ void resource_manager::take_turns(unsigned number) noexcept {
   }
 }
 
-resource_manager::crowd resource_manager::serve_level(unsigned number) noexcept {
-  take_turns(number);
+void resource_manager::serve_level(unsigned number, dealing& all) noexcept {
   arena_list& level = wanting_[number];
   allotment_.begin_level();
   arena_place* next = level.first();
@@ -254,7 +252,7 @@ resource_manager::crowd resource_manager::serve_level(unsigned number) noexcept 
                                a.stand_down(arena::pushers::may_come, no_slot))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
-      allotment_.offer(demand_of(a, has_more));
+      allotment_.offer(demand_of(a, has_more, all));
     }
   }
   const allotment::level_result result = allotment_.end_level(next != nullptr);
@@ -264,20 +262,25 @@ resource_manager::crowd resource_manager::serve_level(unsigned number) noexcept 
       std::any_of(portions.begin(), portions.end(), [](const allotment::portion& p) { return p.is_mandatory; })) {
     mandatory_turn_ends_ns_.store(turn_began_ns_ + turn_length_ns, sync::relaxed);  // [A27]
   }
-  return result.is_crowded ? crowd::yes : crowd::no;
+  all.has_losers = all.has_losers || result.has_losers;
+  if (result.is_crowded) {
+    all.crowded_level = std::min(all.crowded_level, number);
+  }
 }
 
-arena_demand resource_manager::demand_of(arena& a, bool has_more) noexcept {
+arena_demand resource_manager::demand_of(arena& a, bool has_more, dealing& all) noexcept {
   if (a.max_workers() != 0 && allotment_.gives_mandatory_only(a.cpus_by_domain(), a.is_of_one_domain()) &&
       (a.has_enqueued() || a.account().kept.load(sync::relaxed))) {
     a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
   }
   worker_account& account = a.account();
-  std::fill(account.searching.begin(), account.searching.end(), 0);
-  if (!has_more) {
-    const bool keeps = keeps_ == keep_young::yes && a.may_go_on_soon();
-    kept_young_ = kept_young_ || keeps;
-    a.count_dispensable(account.searching, keeps ? keep_young::yes : keep_young::no);
+  if (has_more) {
+    std::fill(account.searching.begin(), account.searching.end(), 0);
+  } else {
+    a.count_outer_searchers(account.searching);
+    if (all.keep == keep_young::yes && a.may_go_on_soon() && a.leave_out_young(account.searching)) {
+      all.kept_young = true;
+    }
   }
   for (const domain_index d : all_domains()) {
     const int present = std::max(0, a.domain(d).active.load(sync::relaxed));

@@ -23,8 +23,7 @@ struct resource_manager::worker_block {
   worker workers[count];
 };
 
-/// Whether a look under the lock would find nothing to make for the domain, nor to bring to it, nor to wait for. A
-/// making that ends is counted off before its thread is counted: who reads in between finds a worker missing.
+/// Whether a look under the lock would find nothing to make for the domain, nor to bring to it, nor to wait for.
 bool resource_manager::is_complete(domain_index domain) const noexcept {
   return makings_.load(sync::relaxed) == 0 && state_of(domain).has_all();
 }
@@ -54,8 +53,7 @@ resource_manager::fetched resource_manager::fetch_worker(domain_index domain, tu
         hold.leave_wishes();
       } else if (!is_full_of_makings(domain) || patience == turned_away::gives_up) {
         const domain_state& here = state_of(domain);
-        const bool lacking =
-            here.made.load(sync::relaxed) + here.makings.load(sync::relaxed) < here.promised.load(sync::relaxed);
+        const bool lacking = here.made.load(sync::relaxed) + here.makings < here.promised.load(sync::relaxed);
         return {lacking ? bring_idle(domain) : nullptr, true, lacking};
       } else {
         makings_watched_.fetch_add(1, sync::relaxed);
@@ -116,8 +114,7 @@ bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
 /// Under the lock. Null if all have been made that may be, or are being made, or none can be made now.
 worker* resource_manager::reserve_making(domain_index domain) noexcept {
   domain_state& here = state_of(domain);
-  if (is_refused() || here.made.load(sync::relaxed) + here.makings.load(sync::relaxed) >= here.due() ||
-      has_made_all()) {
+  if (is_refused() || here.made.load(sync::relaxed) + here.makings >= here.due() || has_made_all()) {
     return nullptr;
   }
   worker* const w = take_spare();
@@ -126,7 +123,7 @@ worker* resource_manager::reserve_making(domain_index domain) noexcept {
     return nullptr;
   }
   w->domain = domain;
-  here.makings.fetch_add(1, sync::relaxed);
+  ++here.makings;
   makings_.fetch_add(1, sync::relaxed);
   note_first_making();
   return w;
@@ -170,8 +167,7 @@ bool resource_manager::has_made_all() const noexcept {
 
 /// [A25] Under the lock: whether a place is taken by a thread that is being made, and may not come to be.
 bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
-  return !is_refused() &&
-         (state_of(domain).makings.load(sync::relaxed) != 0 || (makings_.load(sync::relaxed) != 0 && has_made_all()));
+  return !is_refused() && (state_of(domain).makings != 0 || (makings_.load(sync::relaxed) != 0 && has_made_all()));
 }
 
 /// A thread that sleeps until it is sent somewhere. Its place is reserved; false: it could not be made, and the place
@@ -187,7 +183,7 @@ bool resource_manager::make_thread(worker& w) noexcept {
   pthread_attr_destroy(&attributes);
   {
     holder hold(*this);
-    state_of(w.domain).makings.fetch_sub(1, sync::relaxed);
+    --state_of(w.domain).makings;
     makings_.fetch_sub(1, sync::relaxed);
     if (error == 0) {
       refusals_.store(0, sync::relaxed);

@@ -150,10 +150,10 @@ class resource_manager final : public worker_supplier {
     usable_part usable{};
     unsigned external_threads = 0;  ///< that are pinned to it
     int dealt = 0;                  ///< while workers are dealt
+    int makings = 0;                ///< threads that are being made for it [A25]
     // Written under lock_, and read without it by is_complete(). [A25] relaxed, all: the fences are there.
     sync::atomic<int> planned{0};   ///< of the workers that may be made, how many are dealt to this domain
     sync::atomic<int> made{0};      ///< workers that are here now
-    sync::atomic<int> makings{0};   ///< threads that are being made for it [A25]
     sync::atomic<int> promised{0};  ///< by the last allotment to all arenas together
 
     /// How many it is to have.
@@ -275,16 +275,21 @@ class resource_manager final : public worker_supplier {
   void serve_who_asked() noexcept;
 
   // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
-  enum class crowd : bool { no, yes };
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
   [[nodiscard]] bool is_out_of_date() noexcept;
-  /// The first level that is crowded.
-  unsigned serve_levels(keep_young keep) noexcept;
-  crowd serve_level(unsigned number) noexcept;
+  /// What one way through the levels is told, and finds out.
+  struct dealing {
+    keep_young keep;
+    bool kept_young = false;  ///< some arena has workers that it would not have otherwise
+    bool has_losers = false;  ///< some arena wants workers and gets none
+    unsigned crowded_level = level_count;
+  };
+  [[nodiscard]] dealing serve_levels(keep_young keep) noexcept;
+  void serve_level(unsigned number, dealing& all) noexcept;
   void take_turns(unsigned number) noexcept;
-  [[nodiscard]] arena_demand demand_of(arena& a, bool has_more) noexcept;
+  [[nodiscard]] arena_demand demand_of(arena& a, bool has_more, dealing& all) noexcept;
   void settle(const allotment::portion& p) noexcept;
   void void_share(arena& a) noexcept;
   void look_again_at_trimmed() noexcept;
@@ -327,8 +332,6 @@ class resource_manager final : public worker_supplier {
   sync::atomic<arena*> newcomers_{nullptr};  ///< listed since the last allotment; a stack
   arena_list wanting_[level_count];          ///< arenas that want workers, in the order of their turns
   bool had_losers_[level_count] = {};        ///< at the last allotment: arenas that wanted workers and got none
-  keep_young keeps_ = keep_young::yes;       ///< in the allotment that is going on
-  bool kept_young_ = false;                  ///< and some arena has kept workers by that
   std::int64_t turn_began_ns_ = 0;
   allotment allotment_;
   std::vector<domain_supply> supplies_;  ///< of the allotment that is going on

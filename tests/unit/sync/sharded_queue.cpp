@@ -5,29 +5,19 @@
 
 #include <array>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/queued_item.hpp"
 
 namespace {
 
 using homing::sync::atomic;
 using homing::sync::relaxed;
 
-struct item {
-  unsigned pusher = 0;
-  unsigned number = 0;
-  atomic<unsigned> taken{0};
-  item* next = nullptr;
-  bool is_linked = false;
-};
-
-struct link {
-  static item* next(const item& x) noexcept { return x.next; }
-  static void set_next(item& x, item* next) noexcept { x.next = next; }
-  static bool is_linked(const item& x) noexcept { return x.is_linked; }
-  static void set_linked(item& x, bool linked) noexcept { x.is_linked = linked; }
-};
+using item = homing::testing::queued_item;
+using link = homing::testing::queued_item_link;
 
 using queue = homing::sync::sharded_queue<item, link>;
 
@@ -82,14 +72,42 @@ TEST(sharded_queue, is_empty_once_each_item_is_taken_whatever_the_takers_filter_
   EXPECT_TRUE(all.empty());
 }
 
-TEST(sharded_queue, each_item_reaches_exactly_one_taker) {
+TEST(sharded_queue, a_shard_that_another_takes_from_is_passed_by) {
+  std::array<queue::shard, 2> shards;
+  queue all{shards};
+  std::vector<item> items(3);
+  all.push(items[0], 0);
+  all.push(items[1], 0);
+  all.push(items[2], 1);
+  const item* meanwhile[2] = {};
+  unsigned next = 0;
+  EXPECT_EQ(all.try_take_if(next,
+                            [&](const item&) {
+                              std::thread([&] {
+                                unsigned its_next = 0;
+                                for (const item*& found : meanwhile) found = take(all, its_next);
+                              }).join();
+                              return true;
+                            }),
+            &items[0]);
+  EXPECT_EQ(meanwhile[0], &items[2]);
+  EXPECT_EQ(meanwhile[1], nullptr);
+  EXPECT_EQ(take(all, next), &items[1]);
+}
+
+TEST(sharded_queue, each_item_reaches_exactly_one_taker_in_the_order_of_its_pusher) {
   constexpr unsigned pushers = 6;
   constexpr unsigned takers = 6;
   constexpr unsigned each = 4000;
   std::array<queue::shard, 4> shards;
   queue all{shards};
   std::vector<item> items(pushers * each);
+  for (unsigned i = 0; i < items.size(); ++i) {
+    items[i].pusher = i / each;
+    items[i].number = i % each;
+  }
   atomic<unsigned> taken{0};
+  atomic<unsigned> out_of_order{0};
   std::vector<std::thread> threads;
   for (unsigned p = 0; p < pushers; ++p) {
     threads.emplace_back([&, p] {
@@ -98,9 +116,13 @@ TEST(sharded_queue, each_item_reaches_exactly_one_taker) {
   }
   for (unsigned t = 0; t < takers; ++t) {
     threads.emplace_back([&, next = t]() mutable {
+      std::array<int, pushers> last;
+      last.fill(-1);
       homing::testing::await("all items", [&] {
         if (item* const got = take(all, next)) {
           got->taken.fetch_add(1, relaxed);
+          const auto number = static_cast<int>(got->number);
+          out_of_order.fetch_add(number <= std::exchange(last[got->pusher], number) ? 1 : 0, relaxed);
           taken.fetch_add(1, relaxed);
         }
         return taken.load(relaxed) == pushers * each;
@@ -109,6 +131,7 @@ TEST(sharded_queue, each_item_reaches_exactly_one_taker) {
   }
   for (std::thread& t : threads) t.join();
   for (const item& x : items) ASSERT_EQ(x.taken.load(relaxed), 1U);
+  EXPECT_EQ(out_of_order.load(relaxed), 0U);
   EXPECT_TRUE(all.empty());
 }
 

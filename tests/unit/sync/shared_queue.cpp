@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/queued_item.hpp"
 
 namespace {
 
@@ -17,20 +18,8 @@ using homing::sync::atomic;
 using homing::sync::relaxed;
 using homing::sync::release;
 
-struct item {
-  unsigned pusher = 0;
-  unsigned number = 0;
-  atomic<unsigned> taken{0};
-  item* next = nullptr;
-  bool is_linked = false;
-};
-
-struct link {
-  static item* next(const item& x) noexcept { return x.next; }
-  static void set_next(item& x, item* next) noexcept { x.next = next; }
-  static bool is_linked(const item& x) noexcept { return x.is_linked; }
-  static void set_linked(item& x, bool linked) noexcept { x.is_linked = linked; }
-};
+using item = homing::testing::queued_item;
+using link = homing::testing::queued_item_link;
 
 template <typename T>
 using shared_queue = homing::sync::shared_queue<T, link>;

@@ -5,9 +5,12 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -36,6 +39,41 @@ TEST(reference_vertices, a_wait_in_the_callers_frames_counts_itself) {
   enter();
   counting_wait own;
   EXPECT_EQ(get_thread_reference_vertex(&own), &own);
+}
+
+/// Its wait is in a frame of the same stack, far above.
+[[gnu::noinline]] wait_tree_vertex_interface* vertex_from_far_below(counting_wait& wait) {
+  std::array<std::byte, std::size_t{128} << 10U> between;
+  asm volatile("" : : "r"(&between) : "memory");  // it is there, and stays
+  wait_tree_vertex_interface* const result = get_thread_reference_vertex(&wait);
+  asm volatile("" : : "r"(&between) : "memory");
+  return result;
+}
+
+TEST(reference_vertices, a_wait_far_above_has_a_vertex) {
+  enter();
+  counting_wait above;
+  wait_tree_vertex_interface* const mine = vertex_from_far_below(above);
+  ASSERT_NE(mine, &above);
+  mine->reserve(2);
+  EXPECT_EQ(above.count, 1);
+  mine->release(2);
+  EXPECT_EQ(above.count, 0);
+}
+
+TEST(reference_vertices, one_serves_a_wait_that_begins_where_another_ended) {
+  enter();
+  alignas(counting_wait) static std::byte place[sizeof(counting_wait)];
+  for (int round = 0; round < 3; ++round) {
+    auto* const wait = new (place) counting_wait;
+    wait_tree_vertex_interface* const mine = get_thread_reference_vertex(wait);
+    ASSERT_NE(mine, wait);
+    mine->reserve(1);
+    EXPECT_EQ(wait->count, 1);
+    in_a_thread([&] { mine->release(1); });
+    EXPECT_EQ(wait->count, 0);
+    wait->~counting_wait();
+  }
 }
 
 TEST(reference_vertices, a_threads_tasks_count_as_one) {

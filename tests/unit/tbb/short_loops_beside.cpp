@@ -13,24 +13,29 @@ namespace {
 
 using homing::testing::comes_true;
 
-void spin() {
-  for (const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+void spin(int us) {
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
        std::chrono::steady_clock::now() < end;) {
   }
 }
 
+/// One task a thread, and a pause in which workers look for work, but not for long.
+void run_short_loop() {
+  tbb::parallel_for(
+      0, tbb::this_task_arena::max_concurrency(), [](int) { spin(20); }, tbb::simple_partitioner());
+  spin(30);
+}
+
 TEST(short_loops, keep_no_other_arena_waiting) {
-  const int threads = tbb::this_task_arena::max_concurrency();
-  for (int round = 0; round < 30; ++round) {
-    tbb::task_arena other(threads, 0U);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < 20; ++i) run_short_loop();  // all workers are here when the task comes
+    tbb::task_arena other(tbb::this_task_arena::max_concurrency(), 0U);
     std::atomic<bool> ran{false};
-    tbb::parallel_for(0, threads, [](int) { spin(); });  // its workers are here when the task comes
     other.enqueue([&] { ran = true; });
-    EXPECT_TRUE(comes_true([&] {
-      tbb::parallel_for(
-          0, threads, [](int) { spin(); }, tbb::simple_partitioner());
+    ASSERT_TRUE(comes_true([&] {
+      run_short_loop();
       return ran.load();
-    })) << "what was enqueued in the other arena";
+    })) << "what was enqueued in the other arena never ran";
   }
 }
 

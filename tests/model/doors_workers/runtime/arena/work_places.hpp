@@ -45,6 +45,7 @@ struct arena_slot {
   sync::atomic<bool> absent{false};
   search_flag searching;
   sync::atomic<std::int64_t> search_began_ns{0};
+  sync::atomic<std::int64_t> searches_since_ns{0};
 };
 
 struct arena_domain {
