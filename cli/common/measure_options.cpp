@@ -81,22 +81,28 @@ void add_measure_options(CLI::App& app, measure_options& options, const std::str
 
 output_file::output_file(const std::string& name) : name_(name) {
   if (name.empty()) return;
-  const platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::replace);
-  if (out.file >= 0) file_.reset(::fdopen(out.file, "w"));
+  std::error_code error;
+  is_new_ = !std::filesystem::exists(name, error);
+  const platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::append);
+  if (out.file >= 0) file_.reset(::fdopen(out.file, "a"));
   if (!file_)
     throw std::runtime_error("can't write " + name + ": " + (out.problem ? out.problem : std::strerror(errno)));
 }
 
 output_file::~output_file() {
   std::error_code error;
-  const bool own =
-      file_ && !written_ && std::filesystem::symlink_status(name_, error).type() == std::filesystem::file_type::regular;
+  const bool own = file_ && is_new_ && !written_ &&
+                   std::filesystem::symlink_status(name_, error).type() == std::filesystem::file_type::regular;
   if (own) std::filesystem::remove(name_, error);
 }
 
 void output_file::write(const std::string& text) {
   written_ = true;
-  const bool written = std::fputs(text.c_str(), file_.get()) >= 0 && std::fflush(file_.get()) == 0;
+  struct stat now {};
+  const int file = ::fileno(file_.get());
+  const bool has_old = ::fstat(file, &now) == 0 && S_ISREG(now.st_mode) && now.st_size != 0;
+  const bool written = (!has_old || ::ftruncate(file, 0) == 0) && std::fputs(text.c_str(), file_.get()) >= 0 &&
+                       std::fflush(file_.get()) == 0;
   if (!written) throw std::runtime_error("can't write " + name_ + ": " + std::strerror(errno));
 }
 

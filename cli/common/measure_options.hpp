@@ -29,7 +29,7 @@ struct measure_options {
 void add_measure_options(CLI::App& app, measure_options& options, const std::string& what_size);
 
 /// A file that is written when the figures are there, but opened before, so that a name that can't be written costs
-/// nobody a measurement. Without figures it is removed again.
+/// nobody a measurement. What is in it stays until then. A file that was not there is removed again if no figures come.
 class output_file {
  public:
   /// No name: no file. Errors: std::runtime_error with the file's name.
@@ -47,6 +47,7 @@ class output_file {
   };
   std::string name_;
   std::unique_ptr<std::FILE, closer> file_;
+  bool is_new_ = false;
   bool written_ = false;
 };
 
