@@ -53,8 +53,8 @@ bench: build ## the same binary on stock oneTBB and on ours: ratios (ARGS=--quic
 bench-lab: build lab ## the same in virtual NUMA machines, on the model's clock (ARGS=--quick: few cases, one boot of each)
 	@bench/lab.py $(ARGS)
 
-experiment: build ## tests of `homing experiment`: published worked examples, a small campaign here
-	@scripts/setup experiment
+experiment: build ## tests of `homing experiment`: published worked examples, a campaign here, a sample of each in the lab
+	@scripts/setup experiment lab
 	@$(call ctest,$(PRESET)) -L '^experiment$$'
 
 programs: ## the papers' programs: build them, and check every variant at the first size, on stock oneTBB as well

@@ -165,6 +165,12 @@ class Files(Folder):
         self.assertRaisesRegex(ExperimentError, "no TOML", design.load, file)
         file.write_bytes(b"#" * (design.BYTES_MAX + 1))
         self.assertRaisesRegex(ExperimentError, "at most", design.load, file)
+        file.unlink()
+        os.mkfifo(file)
+        for other in (file, self.folder):
+            with self.assertRaisesRegex(ExperimentError, f"{other} is not a regular file\n.*a campaign") as caught:
+                design.load(other)
+            self.assertEqual(caught.exception.code, 2)
 
     def test_the_hash_is_of_what_decides_an_outcome(self):
         same = self.load().hash
@@ -339,6 +345,10 @@ class Campaigns(Folder):
             places.rows_file(found, self.folder)
         with self.assertRaisesRegex(ExperimentError, f"--rows {nowhere}: No such file or directory"):
             places.standing_rows_file(found, nowhere)
+        os.mkfifo(self.folder / "fifo")
+        for asked in (places.rows_file, places.standing_rows_file):
+            with self.assertRaisesRegex(ExperimentError, f"{self.folder}/fifo is not a regular file\n.*file of rows"):
+                asked(found, self.folder / "fifo")
         self.assertEqual((places.rows_file(found, nowhere), places.standing_rows_file(found, file)), (nowhere, file))
         self.assertEqual(places.standing_rows_file(found, None), self.folder / "rows" / "made-up.csv")
         with self.assertRaisesRegex(ExperimentError, f"can't write {file}/.x.csv.lock"), campaign.only_writer(file / "x.csv"):

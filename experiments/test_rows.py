@@ -3,8 +3,11 @@ interruption cut off is done again; a row that another hand made is named. Metho
 changed byte by byte."""
 
 import csv
+import errno
 import io
+import os
 import unittest
+from unittest import mock
 
 from test_campaign import TEXT, Answers, Folder
 
@@ -76,10 +79,39 @@ class Files(Folder):
     def test_rows_that_can_t_be(self):
         for name, value in (("median_ms", "abc"), ("median_ms", "nan"), ("block", "x"), ("cell", "zz"),
                             ("kind", "foo"), ("place", ""),
-                            ("host_seconds", "-inf"), ("run", "0/zz")):
+                            ("host_seconds", "-inf"), ("ms", "1.5 x"), ("ms", "1.5 nan"), ("run", "0/zz")):
             self.changed(name, value)
             with self.assertRaisesRegex(ExperimentError, "rows.csv:4: .*\n.*remove that line"):
                 self.store.load()
+
+    def test_what_is_no_file(self):
+        """A FIFO is not waited for, not renamed, and nothing is written into it."""
+        self.store.path.unlink()
+        os.mkfifo(self.store.path)
+        for use in (self.store.load, self.store.mend, self.store.put_aside, self.go):
+            with self.assertRaisesRegex(ExperimentError, "rows.csv is not a regular file\n.*a file of rows") as caught:
+                use()
+            self.assertEqual(caught.exception.code, 2)
+        self.assertTrue(self.store.path.is_fifo())
+        self.assertEqual(sorted(self.folder.glob("*.csv")), [self.store.path])
+
+    def test_what_the_system_refuses(self):
+        refused = PermissionError(errno.EACCES, "Permission denied")
+        for content in (self.whole[:-1], self.whole[:-20]):
+            self.store.path.write_bytes(content)
+            with mock.patch.object(rows.Path, "open", side_effect=refused):
+                self.assertRaisesRegex(ExperimentError, "can't write .*rows.csv: Permission denied", self.store.mend)
+        with mock.patch.object(rows.Path, "rename", side_effect=refused):
+            self.assertRaisesRegex(ExperimentError, "can't put .*rows.csv aside: Permission", self.store.put_aside)
+        for name, use in (("stat", self.store.put_aside), ("exists", lambda: self.store.add([]))):
+            with mock.patch.object(rows.Path, name, side_effect=refused):
+                self.assertRaisesRegex(ExperimentError, "rows.csv.*: Permission denied", use)
+
+    def test_a_file_that_is_too_large(self):
+        with mock.patch.object(rows, "BYTES_MAX", len(self.whole) - 1):
+            self.assertRaisesRegex(ExperimentError, "rows.csv has more than .* at most", self.store.load)
+        with mock.patch.object(rows, "BYTES_MAX", len(self.whole)):
+            self.assertEqual(len(self.store.load()), 18)
 
     def test_fewer_replicates(self):
         fewer = self.load(TEXT.replace("replicates = 3", "replicates = 2"))

@@ -1,5 +1,6 @@
 #include "common/measure_options.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "platform/files.hpp"
-#include "topology/facts.hpp"
 
 namespace homing::cli {
 namespace {
@@ -99,10 +98,16 @@ look_result refused(pid_t process, int error_number) {
 }  // namespace
 
 node_of_cpu::node_of_cpu() {
-  const topology::facts_result facts = topology::read_facts(topology::source::origin::real, "");
-  for (const topology::cpu_fact& cpu : facts.value.cpus) {
-    if (cpu.node < 0) continue;
-    nodes_[static_cast<int>(cpu.id)] = static_cast<int>(facts.value.nodes[static_cast<std::size_t>(cpu.node)].id);
+  // Linux's own lists: hwloc may be told of another machine.
+  const std::string folder = "/sys/devices/system/node/";
+  const auto list = [](const std::string& path) { return platform::read_file(path).value_or(""); };
+  const auto nodes = platform::node_set::parse_list(list(folder + "online"));
+  if (!nodes) return;
+  for (const auto node : nodes->ids()) {
+    const int number = static_cast<int>(node);
+    const auto cpus = platform::cpu_set::parse_list(list(folder + "node" + std::to_string(number) + "/cpulist"));
+    if (!cpus) continue;
+    for (const auto cpu : cpus->ids()) nodes_[static_cast<int>(cpu)] = number;
   }
 }
 
@@ -115,7 +120,7 @@ platform::node_set node_of_cpu::of(const platform::cpu_set& cpus) const {
   platform::node_set result;
   for (const auto cpu : cpus.ids()) {
     const int node = (*this)(static_cast<int>(cpu));
-    if (node >= 0) result.add(static_cast<topology::node_id>(node));
+    if (node >= 0) result.add(static_cast<platform::node_id>(node));
   }
   return result;
 }

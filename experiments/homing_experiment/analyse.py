@@ -13,25 +13,41 @@ from . import assumptions, bootstrap, box_cox
 from .design import Design
 from .errors import ExperimentError
 from .factorial import Estimate, Factorial
-from .responses import HIGHER_IS_BETTER, RESPONSES
+from .responses import GIVEN_BY, HIGHER_IS_BETTER, value, what
 
 KIND_WORDS = {"modelled": "modelled by the lab, not measured", "measured": "measured", "virtual": "on a made-up machine: times say nothing about such a one"}
 
 
+class NoFigure(ExperimentError):
+    """No row has the response that an analysis asks for. `why` is for a page on which other analyses stand."""
+
+    def __init__(self, analysis: dict[str, Any], runs: int) -> None:
+        name, response = analysis["name"], analysis["response"]
+        super().__init__(f"analysis '{name}': no row has a {response}", "run the campaign first; "
+                         "`homing experiment status` says how far it is")
+        gives = GIVEN_BY.get(response, "a program's answer gives it")
+        self.why = (f"none of the {runs} runs of these combinations has a {response}; {gives}" if runs else
+                    f"no run of these combinations is there, and so no {response}; `homing experiment run` makes them")
+
+
 def frame_of(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]) -> pd.DataFrame:
     """Factors, block, place and `y` of the rows that the analysis is about, in the order of the file's levels. Raises
-    ExperimentError if there are none, or if rows were not made alike."""
-    response, found = analysis["response"], []
+    NoFigure if there are none, and ExperimentError if rows were not made alike."""
+    runs, found = 0, []
     levels_of = {cell.key: dict(cell.levels) for cell in design.cells}
     for row in rows:
         levels = levels_of[row["cell"]]
-        if any(levels[name] not in some for name, some in analysis["only"].items()) or row[response] == "":
+        if any(levels[name] not in some for name, some in analysis["only"].items()):
+            continue
+        runs += 1
+        y = value(row, analysis["response"])
+        if y is None:
             continue
         found.append({name: levels[name] for name in analysis["factors"]} | {
-            "block": int(row["block"]), "place": int(row["place"]), "y": float(row[response]), "kind": row["kind"], "cell": row["cell"], "parts": row["parts"]})
+            "block": int(row["block"]), "place": int(row["place"]), "y": y, "kind": row["kind"],
+            "cell": row["cell"], "parts": row["parts"]})
     if not found:
-        raise ExperimentError(f"analysis '{analysis['name']}': no row has a {response}", "run the campaign first; "
-                              "`homing experiment status` says how far it is")
+        raise NoFigure(analysis, runs)
     frame = pd.DataFrame(found)
     if frame["kind"].nunique() > 1:
         raise ExperimentError(f"analysis '{analysis['name']}': some rows are {' and some '.join(sorted(frame['kind'].unique()))}",
@@ -44,7 +60,8 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
     frame = frame_of(design, rows, analysis)
     factors, confidence = analysis["factors"], analysis["confidence"]
     found: dict[str, Any] = {
-        "name": analysis["name"], "title": analysis["title"], "response": analysis["response"], "what": RESPONSES[analysis["response"]],
+        "name": analysis["name"], "title": analysis["title"], "response": analysis["response"],
+        "what": what(analysis["response"], frame["kind"].iloc[0]),
         "kind": frame["kind"].iloc[0], "kind_words": KIND_WORDS[frame["kind"].iloc[0]], "factors": factors, "confidence": confidence,
         "runs": len(frame), "cells": _cells(design, frame, analysis), "against": _against(design, frame, analysis),
         "baseline": analysis["baseline"], "remarks": [], "levels": {name: design.factors[name] for name in factors}}
@@ -61,6 +78,29 @@ def analyse(design: Design, rows: list[dict[str, str]], analysis: dict[str, Any]
         found["model"] = None
         found["remarks"].append(f"no analysis of variance: {error}")
     return found
+
+
+def analyse_all(design: Design, rows: list[dict[str, str]], analyses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All of them, in their order. One whose response is in no row has its name, title and response, and under
+    `missing` why. Raises NoFigure if all are so."""
+    found, lacking = [], []
+    for analysis in analyses:
+        try:
+            found.append(analyse(design, rows, analysis))
+        except NoFigure as error:
+            lacking.append(error)
+            found.append({name: analysis[name] for name in ("name", "title", "response")} | {"missing": error.why})
+    if lacking and len(lacking) == len(found):
+        raise lacking[0]
+    return found
+
+
+def with_figures(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in found if "missing" not in one]
+
+
+def without_figures(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in found if "missing" in one]
 
 
 def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any]) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from homing_commands import stdout
+from homing_commands import stdout, streams
 from homing_commands.command import Command
 from homing_commands.errors import CommandError
 
 from . import campaign, known, plan, rows
 from .design import Design, load
-from .errors import ExperimentError
+from .errors import ExperimentError, of_system
 from .places import Places, rows_file, standing_rows_file, tell
 from .progress import Progress, duration
 
@@ -129,7 +129,7 @@ def _status_table(design: Design, good: list[dict[str, str]]) -> None:
 def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tuple[list[dict[str, str]], int, list[dict[str, Any]]]:
     """Good rows, the number of failed runs, and the analyses."""
     try:
-        from .analyse import analyse as analyse_one
+        from .analyse import analyse_all
     except ModuleNotFoundError as error:
         raise ExperimentError(f"this Python has no {error.name}", "scripts/setup experiment installs what the analysis needs") from error
     for name in only or []:
@@ -143,7 +143,7 @@ def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tu
     chosen = [one for one in design.analyses if not only or one["name"] in only]
     if not chosen:
         raise ExperimentError(f"{design.path} asks for no analysis", "add a table [[analysis]] with a response", code=2)
-    return good, failed, [analyse_one(design, good, one) for one in chosen]
+    return good, failed, analyse_all(design, good, chosen)
 
 
 @app.command(cls=Command)
@@ -163,12 +163,22 @@ def analyse(
         raise ExperimentError("analyse: --json excludes --csv", code=2)
     design = load(file)
     _, failed, found = _analysed(design, rows.Rows(standing_rows_file(design, rows_), design), only)
-    if as_json:
-        _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed, "analyses": found})
-        return
     from . import spreadsheet, tables
+    from .analyse import with_figures, without_figures
 
-    sys.stdout.write(spreadsheet.as_csv(found) if as_csv else "\n".join(tables.text(one) for one in found))
+    if as_json:
+        _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed,
+                "analyses": with_figures(found), "missing": without_figures(found)})
+    elif as_csv:
+        for one in without_figures(found):
+            tell(f"analysis '{one['name']}' is left out: {one['missing']}")
+        sys.stdout.write(spreadsheet.as_csv(with_figures(found)))
+    else:
+        sys.stdout.write("\n".join(_left_out(one) if "missing" in one else tables.text(one) for one in found))
+
+
+def _left_out(one: dict[str, Any]) -> str:
+    return f"{one['title']}\n{'=' * len(one['title'])}\n\nNo figures: {one['missing']}.\n"
 
 
 @app.command(cls=Command)
@@ -188,17 +198,23 @@ def report(
     store = rows.Rows(standing_rows_file(design, rows_), design)
     good, failed, found = _analysed(design, store, None)
     from . import report as pages
+    from .analyse import without_figures
 
     page = page or store.path.with_suffix(".md")
     folder = pictures or page.parent / "pictures"
+    pages.words_around(page, design)  # refused before a picture is drawn
     pages.put(page, design, pages.section(design, good, failed, found, page, folder))
     if as_json:
-        _print({"schema": 1, "page": str(page), "pictures": str(folder), "runs": len(good), "failed": failed})
+        _print({"schema": 1, "page": str(page), "pictures": str(folder), "runs": len(good), "failed": failed,
+                "missing": without_figures(found)})
     else:
+        for one in without_figures(found):
+            tell(f"analysis '{one['name']}' has no figures: {one['missing']}")
         tell(f"{len(good)} runs are in {page}, pictures in {folder}")
 
 
 def main() -> None:
+    streams.are_open()
     for ending in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:  # nohup
             signal.signal(ending, signal.default_int_handler)  # so that what was started is ended, too
@@ -213,3 +229,7 @@ def main() -> None:
         raise SystemExit(130) from None
     except BrokenPipeError:
         raise SystemExit(1) from None
+    except OSError as error:
+        refused = of_system(error)
+        print(f"homing experiment: {refused}", file=sys.stderr)
+        raise SystemExit(refused.code) from None

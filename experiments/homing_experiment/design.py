@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import analyses, columns, machines, settings
+from . import analyses, columns, files, machines, settings
 from .errors import DesignError, ExperimentError
 from .reading import check_levels, only
 
@@ -59,11 +59,9 @@ class Design:
 
 def load(path: Path) -> Design:
     try:
-        raw = path.read_bytes()
+        raw = files.content(path, BYTES_MAX, "a campaign's file")
     except OSError as error:
         raise ExperimentError(f"can't read {path}: {error.strerror}", code=2) from error
-    if len(raw) > BYTES_MAX:
-        raise ExperimentError(f"{path} has {len(raw)} bytes; expected a campaign's file of at most {BYTES_MAX}", code=2)
     try:
         tree = tomllib.loads(raw.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

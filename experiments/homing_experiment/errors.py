@@ -1,5 +1,7 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
+import os
+
 from homing_commands.errors import CommandError
 
 
@@ -12,3 +14,10 @@ class DesignError(ExperimentError):
 
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(f"{where}: {found}; expected {expected}", code=2)
+
+
+def of_system(error: OSError) -> ExperimentError:
+    """What the system refused, where nothing nearer knows what that was for."""
+    what = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
+    return ExperimentError(f"{what}{error.strerror or error}", "expected a file that can be used; name another, or "
+                           "change what the system allows")

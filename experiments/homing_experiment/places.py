@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from . import files
 from .design import Design
 from .errors import ExperimentError
 
@@ -98,14 +99,17 @@ def ended_with_us(with_: signal.Signals) -> Callable[[], None]:
 def rows_file(design: Design, given: Path | None) -> Path:
     if given is not None and given.is_dir():
         raise ExperimentError(f"--rows {given}: is a directory; expected a file of rows", code=2)
+    if given is not None:
+        files.is_there(given, "a file of rows")
     return given or design.path.parent / "rows" / f"{design.name}.csv"
 
 
 def standing_rows_file(design: Design, given: Path | None) -> Path:
     """The same for a command that makes something of rows: a file that the user named has to be there."""
+    found = rows_file(design, given)
     if given is not None and not given.exists():
         raise ExperimentError(f"--rows {given}: No such file or directory", code=2)
-    return rows_file(design, given)
+    return found
 
 
 def tell(text: str) -> None:

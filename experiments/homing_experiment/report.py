@@ -3,10 +3,11 @@ words around them stay."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
-from . import plots, tables
+from . import files, plots, tables
 from .design import Design
 from .errors import ExperimentError
 from .places import ROOT
@@ -15,6 +16,9 @@ from .rows import builds
 
 KINDS = {"modelled": "**Modelled, not measured**: times and lines are those of the [lab](../guide/lab.md)'s model.",
          "measured": "Measured.", "virtual": "On a made-up machine: times say nothing about such a machine."}
+
+BYTES_MAX = 1 << 24
+EXPECTED = "a page of text, or none yet"
 
 
 def marks(name: str) -> tuple[str, str]:
@@ -60,6 +64,9 @@ def section(design: Design, rows: list[dict[str, str]], failed: int, found: list
     levels_of = {cell.key: dict(cell.levels) for cell in design.cells}
     for one in found:
         lines += [f"### {one['title']}", ""]
+        if "missing" in one:
+            lines += [f"No figures: {one['missing']}.", ""]
+            continue
         stem = f"{design.name}-{one['name']}"
         plots.draw(folder / stem, plots.bars(one))
         lines += [picture_links(folder, page, stem, f"{one['title']}, by {' and '.join(one['factors'])}"), tables.markdown(one)]
@@ -75,24 +82,36 @@ def section(design: Design, rows: list[dict[str, str]], failed: int, found: list
     return "\n".join(lines)
 
 
+def words_around(page: Path, design: Design) -> tuple[str, str]:
+    """What a page has before and behind the campaign's part. Raises ExperimentError if it is none that `put` may
+    replace."""
+    begin, end = marks(design.name)
+    try:
+        there = files.is_there(page, EXPECTED)
+        raw = files.content(page, BYTES_MAX, EXPECTED) if there else f"# {design.title or design.name}\n".encode()
+        before = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{page} is no text in UTF-8", "name another page with --page") from error
+    except OSError as error:
+        raise ExperimentError(f"can't read {page}: {error.strerror}") from error
+    if before.count(begin) > 1 or before.count(begin) != before.count(end) or before.find(end) < before.find(begin):
+        raise ExperimentError(f"{page}: the marks of {design.name} do not pair",
+                              f"expected one `{begin}` and one `{end}` behind it")
+    if begin not in before:
+        return before.rstrip("\n") + "\n\n", "\n"
+    head, _, rest = before.partition(begin)
+    return head, rest.partition(end)[2]
+
+
 def put(page: Path, design: Design, text: str) -> None:
     """Replaces what stands between the campaign's marks; makes the page, or the place at its end, if there is none."""
     begin, end = marks(design.name)
+    head, tail = words_around(page, design)
     try:
-        before = page.read_text(encoding="utf-8") if page.exists() else f"# {design.title or design.name}\n"
-        if before.count(begin) > 1 or before.count(begin) != before.count(end) or before.find(end) < before.find(begin):
-            raise ExperimentError(f"{page}: the marks of {design.name} do not pair", f"expected one `{begin}` and one `{end}` behind it")
-        if begin in before:
-            head, _, rest = before.partition(begin)
-            _, _, tail = rest.partition(end)
-        else:
-            head, tail = before.rstrip("\n") + "\n\n", "\n"
         page.parent.mkdir(parents=True, exist_ok=True)
         target = page.resolve()
         new = target.with_name(f".{target.name}.tmp")  # so that an interruption leaves the page as it was
         new.write_text(f"{head}{begin}\n{text.rstrip()}\n\n{end}{tail}", encoding="utf-8")
         new.replace(target)
-    except UnicodeDecodeError as error:
-        raise ExperimentError(f"{page} is no text in UTF-8", "name another page with --page") from error
     except OSError as error:
         raise ExperimentError(f"can't write {page}: {error.strerror}") from error

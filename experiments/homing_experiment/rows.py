@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from . import programs, settings
+from . import files, programs, settings
 from .columns import IDENTITY, SAID, WHERE
 from .design import Design
 from .errors import ExperimentError
@@ -27,6 +27,8 @@ KINDS = ("virtual", "modelled", "measured")  # a made-up machine, the lab's mode
 COUNTS = ("block", "place", "run_seed")
 FIGURES = (*RESPONSES, "host_load", "host_seconds")
 BREAKS = re.compile(r"[\r\n\0]+")
+BYTES_MAX = 1 << 28
+EXPECTED = "a file of rows"
 OTHER_COLUMNS = "its columns are not those of this campaign"
 
 
@@ -57,6 +59,11 @@ def _wrong(row: dict[str, str]) -> str:
                 return f"{name} '{row[name]}', which is no figure"
         except ValueError:
             return f"{name} '{row[name]}', which is no figure"
+    try:
+        if not all(math.isfinite(float(ms)) for ms in row["ms"].split()):
+            return f"ms '{row['ms']}', which are no times"
+    except ValueError:
+        return f"ms '{row['ms']}', which are no times"
     return "" if row["kind"] in KINDS else f"kind '{row['kind']}'"
 
 
@@ -76,17 +83,20 @@ class Rows:
         """Takes a last line that was cut short off the file, or ends it if only its end is missing. For the one
         writer."""
         _, whole = self._read()
-        if whole and not whole.endswith(b"\n"):
-            with self.path.open("ab") as file:
-                file.write(b"\n")
-        elif self.path.exists() and len(whole) < self.path.stat().st_size:
-            with self.path.open("r+b") as file:
-                file.truncate(len(whole))
+        try:
+            if whole and not whole.endswith(b"\n"):
+                with self.path.open("ab") as file:
+                    file.write(b"\n")
+            elif self.path.exists() and len(whole) < self.path.stat().st_size:
+                with self.path.open("r+b") as file:
+                    file.truncate(len(whole))
+        except OSError as error:
+            raise ExperimentError(f"can't write {self.path}: {error.strerror}") from error
 
     def _read(self) -> tuple[list[dict[str, str]], bytes]:
         """The rows, and the part of the file that they are in."""
         try:
-            content = self.path.read_bytes()
+            content = files.content(self.path, BYTES_MAX, EXPECTED)
         except FileNotFoundError:
             return [], b""
         except OSError as error:
@@ -141,13 +151,17 @@ class Rows:
 
     def put_aside(self) -> Path | None:
         """Renames the file, so that a campaign can begin anew. Returns the new name, or None if there is no file."""
-        if not self.path.exists():
-            return None
-        for number in range(1, 1000):
-            aside = self.path.with_suffix(f".{number}.csv")
-            if not aside.exists():
-                self.path.rename(aside)
-                return aside
+        try:
+            if not files.is_there(self.path, EXPECTED):
+                return None
+            for number in range(1, 1000):
+                aside = self.path.with_suffix(f".{number}.csv")
+                if not aside.exists():
+                    self.path.rename(aside)
+                    return aside
+        except OSError as error:
+            raise ExperimentError(f"can't put {self.path} aside: {error.strerror}",
+                                  "rename it by hand, or choose another file with --rows") from error
         raise ExperimentError(f"{self.path}: 999 files are aside already", "remove some of them")
 
     def add(self, found: Iterable[dict[str, Any]]) -> None:
@@ -155,12 +169,12 @@ class Rows:
         names = columns(self.design)
         buffer = io.StringIO()
         writer = csv.DictWriter(buffer, names, lineterminator="\n")
-        fresh = not self.path.exists() or self.path.stat().st_size == 0
-        if fresh:
-            writer.writeheader()
-        for row in found:
-            writer.writerow({name: BREAKS.sub(" ", text_of(row.get(name))) for name in names})
         try:
+            fresh = not self.path.exists() or self.path.stat().st_size == 0
+            if fresh:
+                writer.writeheader()
+            for row in found:
+                writer.writerow({name: BREAKS.sub(" ", text_of(row.get(name))) for name in names})
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
                 file.write(buffer.getvalue().encode())

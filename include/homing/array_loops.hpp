@@ -113,8 +113,8 @@ void parallel_for(Data&& data, const Body& body) {
   homing::parallel_for(std::forward<Data>(data), body, context);  // not the one of the context's own namespace
 }
 
-/// The elements' values, joined from the left by `reduction`, each part computed at its home; `identity` begins each
-/// part. If the context is cancelled, a part of them.
+/// The elements' values, joined by `reduction` as homing::parallel_reduce() joins them, each part computed at its home;
+/// `identity` begins each part. If the context is cancelled, a part of them.
 ///
 /// Threads: any. Errors: as homing::parallel_reduce().
 template <distributed_data Data, class Value, class Body, class Reduction>

@@ -18,6 +18,7 @@
 #include <homing/export.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -105,9 +106,13 @@ constexpr std::uint32_t axis::part_of_unit(std::size_t u) const noexcept {
   return static_cast<std::uint32_t>(u < in_longer ? u / (each + 1) : longer + (u - in_longer) / each);
 }
 
-constexpr std::uint32_t axis::part_of(std::size_t i) const noexcept { return part_of_unit(i / grain_); }
+constexpr std::uint32_t axis::part_of(std::size_t i) const noexcept {
+  assert(i < extent_);
+  return part_of_unit(i / grain_);
+}
 
 constexpr std::size_t axis::run_end(std::size_t i) const noexcept {
+  assert(i < extent_);
   if (parts_ == 1) return extent_;
   const std::size_t u = i / grain_;
   const std::uint32_t part = part_of_unit(u);

@@ -146,11 +146,13 @@ class distributed_span {
       : on_(detail::strided<T, Dims>::row_major(data, extents)), dist_(std::move(dist)) {
     detail::expect_fit<Dims>(dist_, extents, "distributed_span");
   }
-  /// As many as the distribution has points.
-  constexpr distributed_span(T* data, Dist dist)
-    requires detail::knows_extents<Dist>
-      : distributed_span(data, detail::known_extents<Dims>(dist), dist) {}
-  /// All of a vector, an array, a std::span.
+  /// As many from a pointer on as the distribution has points. (A built-in array is not one: it has a size of its own.)
+  template <class Pointer>
+    requires(detail::knows_extents<Dist> && std::is_convertible_v<Pointer, T*> &&
+             !(Dims == 1 && std::is_array_v<std::remove_reference_t<Pointer>>))
+  constexpr distributed_span(Pointer&& data, Dist dist)
+      : distributed_span(static_cast<T*>(data), detail::known_extents<Dims>(dist), dist) {}
+  /// All of a vector, an array, built-in or not, a std::span.
   template <std::ranges::contiguous_range R>
     requires(Dims == 1 && std::ranges::sized_range<R> &&
              std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]>)
@@ -247,6 +249,9 @@ template <std::ranges::contiguous_range R, class Dist>
 distributed_span(R&&, Dist) -> distributed_span<std::remove_reference_t<std::ranges::range_reference_t<R>>, 1, Dist>;
 template <class T, std::size_t Dims>
 distributed_span(T*, regular_distribution<Dims>) -> distributed_span<T, Dims>;
+template <class T, class Dist>
+  requires detail::knows_extents<Dist>
+distributed_span(T*, Dist) -> distributed_span<T, 1, Dist>;
 template <class T, std::size_t Dims, class Dist>
 distributed_span(T*, point<Dims>, Dist) -> distributed_span<T, Dims, Dist>;
 

@@ -24,6 +24,7 @@
 #include <homing/detail/fork_run.hpp>
 #include <homing/tasks.hpp>
 
+#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_group.h>
@@ -109,8 +110,13 @@ void for_children(Index first, Index last, Body&& body) {
   if (detail::fork_lane* const lane = detail::lane_of_caller(); lane != nullptr) {
     detail::fork_children<Index>(*lane, first, last, body);
   } else {
-    tbb::parallel_for(
-        first, last, [&body](Index i) { body(i); }, tbb::simple_partitioner());
+    // Counted from 0 on: oneTBB's loop over indices takes their difference in their own type.
+    const auto begin = static_cast<std::size_t>(first);
+    const tbb::blocked_range<std::size_t> children(0, static_cast<std::size_t>(last) - begin);
+    const auto run = [&body, begin](const tbb::blocked_range<std::size_t>& some) {
+      for (std::size_t i = some.begin(); i != some.end(); ++i) body(static_cast<Index>(begin + i));
+    };
+    tbb::parallel_for(children, run, tbb::simple_partitioner());
   }
 }
 

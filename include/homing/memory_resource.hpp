@@ -18,8 +18,10 @@
 ///            in a line on stderr; their memory goes with it.
 /// Threads:   allocate, deallocate and usage() from any thread; a pool has one lock.
 /// Errors:    std::bad_alloc: the system has no memory, bytes_max is reached, or, with on_full::fail, the node has
-///            none. A domain or node that the current machine does not have, and a block given back to another resource
-///            or with another size, are programmer's errors.
+///            none. A domain or node that the current machine does not have, and a block given back twice, to another
+///            resource or with another size, are programmer's errors. distributed_resource notices all that it is
+///            given; the others a block of another of them, and another size class up to 960 KiB; the rest need not be
+///            noticed.
 /// Source:    TBB-NUMA 4.5 (data must be placed before work can follow it); docs/design/0003-memory-resources.md.
 #pragma once
 
@@ -75,7 +77,7 @@ class HOMING_API local_resource final : public detail::pooled_resource {
 };
 
 /// Memory whose pages are dealt over nodes by turns: for what everybody uses alike. Without a list: all nodes with
-/// memory and CPUs for this process. A small block is on one page, and so on one node.
+/// memory and CPUs for this process. A small block is on one node, or on two where it lies across the end of a page.
 class HOMING_API interleaved_resource final : public detail::pooled_resource {
  public:
   explicit interleaved_resource(const memory_options& options = {});
@@ -88,7 +90,8 @@ class HOMING_API interleaved_resource final : public detail::pooled_resource {
 ///   homing::distributed_resource rows(homing::block(n, over, homing::elements_per_page<double>()), sizeof(double));
 ///   std::pmr::vector<double> x(n, &rows);
 ///
-/// What a block has beyond the distribution's size has the home of the last point. With on_full::fail, a block that
+/// A last part of an element counts as one. What a block has beyond the distribution's size has the home of the last
+/// point. With on_full::fail, a block that
 /// can't be placed as a whole is std::bad_alloc. usage().unplaced_bytes counts what was not placed.
 template <class Dist>
   requires(distribution_over<Dist, 1> || enumerable_distribution<Dist>)
@@ -108,7 +111,8 @@ class distributed_resource final : public std::pmr::memory_resource {
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    const detail::byte_runs<Dist> runs{along_, element_bytes_, bytes / element_bytes_};
+    const std::size_t elements = bytes / element_bytes_ + (bytes % element_bytes_ != 0);
+    const detail::byte_runs<Dist> runs{along_, element_bytes_, elements};
     return blocks_.allocate(runs.source(), bytes, alignment);
   }
   void do_deallocate(void* block, std::size_t bytes, std::size_t /*alignment*/) override {

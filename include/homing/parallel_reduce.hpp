@@ -30,7 +30,7 @@ void halve(const Range& range, place where, unsigned depth, loop_parts<Range>& o
   halve(right, where, depth - 1, out);
 }
 
-/// The parts of a reduction or scan, in the order of the range. `size`: points of each, about; 0: what the grainsize
+/// The parts of a reduction or scan, as cut() orders them. `size`: points of each, about; 0: what the grainsize
 /// says.
 template <class Range, class Dist>
 [[nodiscard]] loop_parts<Range> reduction_parts(const Range& range, const Dist& dist, std::size_t size) {
@@ -44,7 +44,7 @@ template <class Range, class Dist>
   return parts;
 }
 
-/// The values of all parts, joined from the left in the order of the range.
+/// The values of all parts, joined from the left in their order.
 template <class Range, class Value, class Body, class Reduction>
 [[nodiscard]] Value reduce_parts(const loop_parts<Range>& parts, const Value& identity, const Body& body,
                                  const Reduction& reduction, tbb::task_group_context& context) {
@@ -61,8 +61,9 @@ template <class Range, class Value, class Body, class Reduction>
 
 /// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
 /// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home
-/// each, and the results are joined in the order of the range. Memory: a Value, on a cache line of its own, for each
-/// thread and each piece; so no distribution with very many pieces (cyclic).
+/// each. Along one dimension the results are joined in the order of the range; along more, in no order of its points, so
+/// reduction must be commutative. Memory: a Value, on a cache line of its own, for each thread and each piece; so no
+/// distribution with very many pieces (cyclic).
 ///
 /// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.
 template <class Range, class Value, class Body, class Reduction, class How>

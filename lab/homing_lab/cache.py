@@ -9,18 +9,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import LabError
+from .errors import LabError, shortened
 from .paths import cache_folder
 
 LIMIT_MIB = 2048
+MOST_MIB = 1 << 40  # more than any disk has
 YOUNG_S = 600  # an image that was used this lately may belong to a machine that boots now
 
 
 def limit_bytes() -> int:
     text = os.environ.get("HOMING_LAB_CACHE_MIB", str(LIMIT_MIB))
-    if not (text.isascii() and text.isdigit()):
-        raise LabError(f"HOMING_LAB_CACHE_MIB={text} is not valid", "expected a number of MiB")
-    return int(text) << 20
+    number = text.lstrip("0") or "0"
+    if not (text.isascii() and text.isdigit()) or len(number) > len(str(MOST_MIB)) or int(number) > MOST_MIB:
+        raise LabError(
+            f"HOMING_LAB_CACHE_MIB={shortened(text)} is not valid", f"expected a number of MiB, up to {MOST_MIB}"
+        )
+    return int(number) << 20
 
 
 def find(name: str) -> Path | None:

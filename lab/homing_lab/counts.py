@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .architecture import ALL
-from .errors import LabError
+from .errors import LabError, unreadable
 from .output import opener
 
 SERVED = ("local_cache", "remote_cache", "local_dram", "remote_dram")
@@ -31,8 +31,8 @@ def collect(file: Path, results: Path | None) -> dict[str, Any] | None:
 def written_by_plugin(file: Path, schema: int) -> dict[str, Any]:
     try:
         written: dict[str, Any] = json.loads(file.read_text())
-    except ValueError as error:
-        raise LabError(f"the plugin's {file.name} is no JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise LabError(f"the plugin's {file.name}: {unreadable(error, 'no JSON')}") from error
     if written.get("schema") != schema:
         raise LabError(
             f"the plugin's {file.name} has schema {written.get('schema')}, expected {schema}",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import LabError
+from .errors import LabError, shortened, shown
 
 Matrix = list[list[float]]
 
 
 class MachineFileError(LabError):
     def __init__(self, file: str, key: str, expected: str, seen: object = None) -> None:
-        found = "it is missing" if seen is None else f"found {seen!r}"
-        super().__init__(f"{file}: {key}: expected {expected}, {found}", code=2)
+        found = "it is missing" if seen is None else f"found {shown(seen)}"
+        super().__init__(f"{file}: {shortened(key)}: expected {expected}, {found}", code=2)
 
 
 class Table:

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from . import core
-from .errors import LabError, UsageError
+from .errors import LabError, UsageError, shortened, unreadable
 from .keys import MachineFileError, Matrix, Table
 from .machine import LINE_BYTES, Cache, Link, Machine, Node
 from .paths import machine_folders
@@ -22,17 +22,32 @@ WAYS_MAX = 64
 
 def names() -> list[str]:
     found = (file for folder in machine_folders() for file in folder.glob("*.toml"))
-    return sorted({file.stem for file in found if file.is_file()})
+    return sorted({file.stem for file in found if _may_be_file(file)})
+
+
+def _may_be_file(path: Path) -> bool:
+    """Also what can't be looked at: load() tells why."""
+    try:
+        return path.is_file()
+    except OSError:
+        return True
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise UsageError(f"{shortened(str(path))}: {error.strerror}") from error
 
 
 def find(name: str) -> Path:
     """A name of a machine that comes with the lab, or the path of a file."""
     if name.endswith(".toml") or "/" in name:
-        if not Path(name).is_file():
+        if not _is_file(Path(name)):
             raise UsageError(f"there is no machine file {name}")
         return Path(name)
     for folder in machine_folders():
-        if (folder / f"{name}.toml").is_file():
+        if _is_file(folder / f"{name}.toml"):
             return folder / f"{name}.toml"
     near = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
     near = near or [known for known in names() if name and name.lower() in known]
@@ -44,8 +59,8 @@ def load(name: str) -> Machine:
     path = find(name)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LabError(f"{path}: not TOML: {error}", code=2) from error
+    except (ValueError, RecursionError) as error:
+        raise LabError(f"{path}: {unreadable(error, 'not TOML')}", code=2) from error
     except OSError as error:
         raise LabError(f"{path}: {error.strerror}") from error
     return read(Table(str(path), "", values), path)

@@ -9,6 +9,7 @@ from .architecture import X86_64, Architecture
 from .errors import LabError, UsageError
 
 PACKAGE = Path(__file__).resolve().parent
+TBB = "libtbb.so.12"
 ROOT = PACKAGE.parent  # .../lab of the source tree, or lib/homing/lab where installed
 
 
@@ -71,12 +72,27 @@ def needed(name: str, target: str, arch: Architecture = X86_64) -> Path:
 
 
 def tbb_library(arch: Architecture = X86_64) -> Path | None:
-    """Our libtbb.so.12: HOMING_LAB_TBB, installed, or of a build."""
-    given = os.environ.get("HOMING_LAB_TBB")
-    places = [Path(given)] if given else []
-    places.append((ROOT.parent if arch.native else ROOT / arch.name) / "libtbb.so.12")
-    places += [place.parent / "lib/homing/libtbb.so.12" for place in _places(arch)]
+    """Our libtbb.so.12: that of HOMING_LAB_TBB alone if it is given; else installed, or of a build."""
+    if given := os.environ.get("HOMING_LAB_TBB"):
+        return _given_tbb(given, arch)
+    places = [(ROOT.parent if arch.native else ROOT / arch.name) / TBB]
+    places += [place.parent / "lib/homing" / TBB for place in _places(arch)]
     return next((place for place in places if place.is_file()), None)
+
+
+def _given_tbb(given: str, arch: Architecture) -> Path:
+    library, why = Path(given), ""
+    try:
+        if not library.is_file():
+            why = f"there is no file {given}"
+        elif library.name != TBB:  # it is loaded by its folder and that name
+            why = f"the file is not called {TBB}"
+    except OSError as error:
+        why = error.strerror or str(error)
+    if why:
+        preset = "release" if arch.native else arch.name
+        raise LabError(f"HOMING_LAB_TBB={given}: {why}", f"expected a {TBB} of Homing: scripts/build {preset} tbb")
+    return library
 
 
 def cache_folder() -> Path:

@@ -17,11 +17,11 @@ from .architecture import X86_64, Architecture
 from .boot import GRACE_S, HungAtBoot
 from .boot import Machine as Booted
 from .endings import told
-from .errors import LabError, UsageError
+from .errors import LabError, UsageError, shortened
 from .guest import CLOCK_BYTES, Request
 from .machine import Machine
 from .pack import Entry, Pack, guest_path
-from .paths import binary, needed, tbb_library
+from .paths import TBB, binary, needed, tbb_library
 from .progress import Waiting
 from .session import Limit, Outcome, Session, Streams
 
@@ -29,7 +29,6 @@ PLUGIN = "homing_lab_plugin.so"
 PLUGIN_SAYS = "homing lab: "  # begins its lines on QEMU's stderr
 CLOCK = "homing-lab-clock.so"
 GUEST_CLOCK = f"/homing/{CLOCK}"
-TBB = "libtbb.so.12"
 NAMES = "homing-lab-names.so"
 GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
@@ -139,9 +138,10 @@ def _is_number(text: str) -> bool:
 def _user(name: str) -> tuple[int, int, str]:
     """Numbers and home folder; of the host's users, or a bare number."""
     if _is_number(name):
-        if int(name) > USER_MOST:
-            raise UsageError(f"--user {name} is too large", f"expected a number up to {USER_MOST}")
-        return int(name), int(name), ""
+        digits = name.lstrip("0") or "0"
+        if len(digits) > len(str(USER_MOST)) or int(digits) > USER_MOST:
+            raise UsageError(f"--user {shortened(name)} is too large", f"expected a number up to {USER_MOST}")
+        return int(digits), int(digits), ""
     if name == "nobody":
         return 65534, 65534, ""
     try:

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -36,7 +37,9 @@ struct contender::shared_state {
 
 namespace {
 
-constexpr std::size_t compute_numbers = 512;     // 4 KiB: in every first-level cache
+// 256 bytes: in a first-level cache, also in one of the lab's that is divided by 128.
+constexpr std::size_t compute_numbers = 32;
+constexpr int compute_rounds = 512;
 constexpr std::size_t stream_numbers = 1 << 17;  // 1 MiB
 constexpr int pieces_a_loop = 8;                 // for each thread, between two looks at the flag
 constexpr int threads_max = 1024;
@@ -52,7 +55,7 @@ struct thread_data {
       return;
     }
     if (numbers.size() < compute_numbers) numbers.assign(compute_numbers, 1.0);
-    for (int round = 0; round < 32; ++round) {
+    for (int round = 0; round < compute_rounds; ++round) {
       for (std::size_t i = 0; i < compute_numbers; ++i) numbers[i] = numbers[i] * 0.999 + 0.001;
     }
   }
@@ -78,6 +81,15 @@ class pauses {
 
 // The command line was asked whether it can be done.
 void keep_to_node(int node) { static_cast<void>(apply(surroundings{.cpu_node = node})); }
+
+// All: as many as the program has; of chosen nodes, as many as these have CPUs, where an arena has no more than the
+// program.
+int threads_of(const contention& what, int program_threads) {
+  if (what.threads != contention::all_threads) return what.threads;
+  if (what.domains.empty()) return program_threads;
+  const int cpus = count_cpus(what.domains);
+  return what.where == contention::place::arena ? std::min(cpus, program_threads) : cpus;
+}
 
 // The n-th of so many threads dealt over the chosen nodes.
 std::optional<int> node_of(const contention& what, int n) {
@@ -130,8 +142,9 @@ std::optional<contention> contention::parse(std::string_view text, std::string& 
 }
 
 contender::contender(const contention& what, int program_threads, std::uint64_t seed) {
-  const int threads = what.threads == contention::all_threads ? program_threads : what.threads;
-  if (what.where == contention::place::none || threads == 0) return;
+  if (what.where == contention::place::none) return;
+  threads_in_all_ = threads_of(what, program_threads);
+  if (threads_in_all_ == 0) return;
   void* const pages = ::mmap(nullptr, sizeof(shared_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "the contender's counters: mmap");
   state_ = new (pages) shared_state;
@@ -139,13 +152,13 @@ contender::contender(const contention& what, int program_threads, std::uint64_t 
     case contention::place::none:
       break;
     case contention::place::arena:
-      begin_threads_ = [=, this] { begin_arenas(what, threads, seed); };
+      begin_threads_ = [=, this] { begin_arenas(what, threads_in_all_, seed); };
       break;
     case contention::place::openmp:
-      begin_threads_ = [=, this] { begin_openmp(what, threads, seed); };
+      begin_threads_ = [=, this] { begin_openmp(what, threads_in_all_, seed); };
       break;
     case contention::place::process:
-      make_process(what, threads, seed);
+      make_process(what, threads_in_all_, seed);
       break;
   }
 }

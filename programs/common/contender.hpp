@@ -21,7 +21,7 @@ struct contention {
   enum class work { compute, stream, bursts };
   place where = place::none;
   work what = work::compute;
-  int threads = 0;           ///< in all; all_threads: as many as the program has
+  int threads = 0;           ///< in all; all_threads: as many as the program has, or as the domains have CPUs
   std::vector<int> domains;  ///< Linux's numbers of nodes; empty: all
   static constexpr int all_threads = -1;
 
@@ -32,7 +32,8 @@ struct contention {
 /// Contends from begin(), which returns when its first piece of work is done, until end() or its destruction: so a
 /// program makes its data alone.
 ///
-/// compute: multiplications and additions on 4 KiB a thread. stream: reads and writes 1 MiB a thread, over and over.
+/// compute: multiplications and additions on 256 bytes a thread, which leave the private caches to the program. stream:
+/// reads and writes 1 MiB a thread, over and over: more than the lab's divided caches hold, and less than many real ones.
 /// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
 /// sleep: on a virtual clock that is the host's time.
 /// Chosen nodes have CPUs that the process may use. An arena can't have more threads than the program lets TBB have:
@@ -51,6 +52,8 @@ class contender {
   void end();
   /// Pieces of work so far.
   [[nodiscard]] std::uint64_t pieces() const noexcept;
+  /// How many it was made with; 0: it does not contend.
+  [[nodiscard]] int threads() const noexcept { return threads_in_all_; }
 
  private:
   struct shared_state;
@@ -61,6 +64,7 @@ class contender {
   void begin_openmp(const contention& what, int threads, std::uint64_t seed);
   void make_process(const contention& what, int threads, std::uint64_t seed);
 
+  int threads_in_all_ = 0;
   shared_state* state_ = nullptr;  // shared with the other process, if there is one
   std::function<void()> begin_threads_;
   std::vector<std::thread> threads_;

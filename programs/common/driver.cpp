@@ -99,10 +99,11 @@ void print_json(const description& program, const options& o, const line& l, con
     std::printf(R"(%s"%d":%zu)", i == 0 ? "" : ",", homing::to_number(result.pages.nodes[i].node),
                 result.pages.nodes[i].pages);
   }
-  std::printf(R"(},"moved_bytes":%zu,"moving_ms":%.3f,"contended":%llu,"note":"%s","result":"%s"})"
-              "\n",
-              result.moved.bytes, result.moved.ms, static_cast<unsigned long long>(result.contended),
-              result.note.c_str(), verdict(o.what, result));
+  std::printf(
+      R"(},"moved_bytes":%zu,"moving_ms":%.3f,"contended":%llu,"contender_threads":%d,"note":"%s","result":"%s"})"
+      "\n",
+      result.moved.bytes, result.moved.ms, static_cast<unsigned long long>(result.contended), result.contender_threads,
+      result.note.c_str(), verdict(o.what, result));
 }
 
 void print(const description& program, const options& o, const line& l, const outcome& result) {

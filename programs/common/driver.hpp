@@ -49,6 +49,7 @@ struct outcome {
   std::string wrong;            ///< empty, or what is wrong with the result
   std::string note;             ///< what the program has to say of its result
   std::uint64_t contended = 0;  ///< pieces of work of the contender, while the program was measured
+  int contender_threads = 0;    ///< how many threads it had
 };
 
 struct variant {
@@ -97,6 +98,7 @@ void repeat(Solver& solver, const request& r, outcome& result) {
   }
   r.beside->end();
   result.contended = r.beside->pieces();
+  result.contender_threads = r.beside->threads();
   const std::vector<homing::memory_range> data = solver.data();
   result.pages = census_of(data);
   result.amount = solver.amount();

@@ -94,4 +94,14 @@ std::vector<int> nodes_with_cpus() {
   return nodes;
 }
 
+int count_cpus(const std::vector<int>& nodes) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const int node : nodes) {
+    cpu_set_t own;
+    if (cpus_of(node, own).empty()) CPU_OR(&all, &all, &own);
+  }
+  return CPU_COUNT(&all);
+}
+
 }  // namespace programs

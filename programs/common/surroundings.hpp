@@ -26,4 +26,7 @@ struct surroundings {
 [[nodiscard]] std::vector<int> nodes_with_memory();
 [[nodiscard]] std::vector<int> nodes_with_cpus();
 
+/// How many CPUs of these nodes the calling thread may use. Each node counts once, in whatever order they come.
+[[nodiscard]] int count_cpus(const std::vector<int>& nodes);
+
 }  // namespace programs

@@ -39,6 +39,8 @@ class machine_builder {
 
   read_result build(domain_kind kind) {
     result_->kind_ = kind;
+    // Before anything is made of them: a table of distances has all pairs.
+    if (facts_.nodes.size() > node_count_max) return {nullptr, "more than 1024 nodes", refused_by::homing};
     choose_cpus();
     if (usable_.empty()) return {nullptr, "none of its CPUs may be used by this process", refused_by::homing};
     note_memory();

@@ -9,6 +9,9 @@
 
 namespace homing::topology {
 
+/// Of a description that we take: Linux has no more.
+inline constexpr unsigned long node_count_max = 1024;
+
 struct node_fact {
   node_id id;
   bool has_memory;             ///< true for all nodes of a description that gives no sizes

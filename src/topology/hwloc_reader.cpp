@@ -37,11 +37,18 @@ using topology_handle = std::unique_ptr<hwloc_topology, topology_closer>;
 
 std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
-// How many CPUs a synthetic line would make, at most cpu_count_max + 1: the product of its levels' counts, without what
-// stands in brackets (attributes, attached memory). hwloc would obey a typing error until memory is gone. Numbers are
-// read as it reads them: by strtoul, in any base, and the next level may begin right behind one.
-unsigned long synthetic_cpu_count(const std::string& text) {
+// How many CPUs and attached memory nodes a synthetic line would make, at most one more than we take of each: the
+// product of its levels' counts, and of those before it a node for each [...]. hwloc would obey a typing error until
+// memory is gone. Numbers are read as it reads them: by strtoul, in any base, and the next level may begin right behind
+// one.
+struct synthetic_counts {
+  unsigned long cpus = 1;
+  unsigned long attached_nodes = 0;
+};
+
+synthetic_counts count_synthetic(const std::string& text) {
   unsigned long product = 1;
+  unsigned long attached = 0;
   const char* at = text.c_str();
   const auto go_behind = [&at](char c) {
     const char* const found = std::strchr(at, c);
@@ -51,6 +58,7 @@ unsigned long synthetic_cpu_count(const std::string& text) {
     if (*at == ' ' || (*at >= '\t' && *at <= '\r')) {  // hwloc takes a newline, too; others only look like one
       ++at;
     } else if (*at == '(' || *at == '[') {
+      if (*at == '[') attached = std::min(attached + product, node_count_max + 1);
       go_behind(*at == '(' ? ')' : ']');
     } else {
       if (*at < '0' || *at > '9') go_behind(':');
@@ -61,7 +69,7 @@ unsigned long synthetic_cpu_count(const std::string& text) {
       at = behind;
     }
   }
-  return product;
+  return {product, attached};
 }
 
 // What is wrong with a list such as "indexes=0,2,70000"; empty if nothing is. hwloc would make sets as long as the
@@ -106,8 +114,11 @@ std::string file_problem(const std::string& path) {
 
 // Why we don't give a description to hwloc at all; empty if there is no reason.
 std::string problem_of(source::origin from, const std::string& text) {
-  if (from == source::origin::synthetic && synthetic_cpu_count(text) > cpu_count_max) return "more than 4096 CPUs";
-  if (from == source::origin::synthetic) return index_list_problem(text);
+  if (from == source::origin::synthetic) {
+    const synthetic_counts made = count_synthetic(text);
+    if (made.cpus > cpu_count_max) return "more than 4096 CPUs";
+    return made.attached_nodes > node_count_max ? "more than 1024 nodes" : index_list_problem(text);
+  }
   if (from == source::origin::xml) return file_problem(text);
   // hwloc obeys its variable now.
   return platform::env("HWLOC_XMLFILE") == stdin_name ? std::string("HWLOC_XMLFILE=-: ") + is_stdin : "";
@@ -213,7 +224,7 @@ std::string first_index_problem(hwloc_topology_t topology) {
 // CPUs of a synthetic line whose indexes repeat are one to hwloc. Empty: all are there.
 std::string lost_cpus(hwloc_topology_t topology, const std::string& text) {
   const auto made = static_cast<unsigned long>(hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU));
-  const unsigned long asked = synthetic_cpu_count(text);
+  const unsigned long asked = count_synthetic(text).cpus;
   if (made == asked) return "";
   return "its CPU indexes repeat, which leaves " + std::to_string(made) + " of " + std::to_string(asked) + " CPUs";
 }

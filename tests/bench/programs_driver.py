@@ -11,6 +11,7 @@ import resource
 import signal
 import statistics
 import subprocess
+from pathlib import Path
 
 
 def run(program: str, *options: str) -> subprocess.CompletedProcess:
@@ -115,6 +116,12 @@ def check_places(program: str) -> None:
     check(right, "so have variants that are started by a main thread in its place", result)
 
 
+def listed(text: str) -> set[int]:
+    """The CPUs of a list such as 0-3,8."""
+    ends = [part.split("-") for part in text.strip().split(",") if part]
+    return {cpu for end in ends for cpu in range(int(end[0]), int(end[-1]) + 1)}
+
+
 def check_surroundings(program: str) -> None:
     for contender, expected in (("cave:compute:2", "arena, openmp or process"), ("arena:nap:2", "compute, stream or bursts"), ("arena:compute:x", "a number in 0..1024"),
                                 ("arena:compute:2@x", "numbers of nodes"), ("arena", "WHERE:WHAT:THREADS"), ("arena:compute:1024", "at most, as --threads says")):
@@ -134,6 +141,12 @@ def check_surroundings(program: str) -> None:
         said = json.loads(result.stdout) if result.returncode == 0 else {}
         idle = contender in ("none", "arena:compute:0")
         check(said.get("result") == "right" and (said["contended"] == 0) == idle, f"--contender {contender}", result)
+    of_node = len(os.sched_getaffinity(0) & listed(Path("/sys/devices/system/node/node0/cpulist").read_text()))
+    for contender, threads in (("none", 0), ("openmp:compute:3", 3), ("process:compute:all", 1), ("process:compute:all@0", of_node),
+                               ("openmp:compute:all@0,0", of_node), ("arena:compute:all@0", 1)):
+        result = run(program, "--variant", "tbb", "--contender", contender, "--json", "--repeat", "1", "--threads", "1")
+        said = json.loads(result.stdout) if result.returncode == 0 else {}
+        check(said.get("contender_threads") == threads, f"--contender {contender}: {threads} threads", result)
 
 
 def main() -> None:

@@ -148,6 +148,14 @@ def output_that_cant_be_written(file: Path) -> None:
         check(seen.returncode in (0, 1) and seen.stderr == "", f"{words.split()[0]}: nobody reads the pipe", seen)
 
 
+def a_closed_stderr(file: Path) -> None:
+    """Commands do all the same, and what they would tell there does not go to stdout."""
+    for words, code in ((f"run --minutes 0 '{file}'", 0), (f"status '{file}.not'", 2)):
+        seen = subprocess.run(["bash", "-c", f"'{HOMING}' experiment {words} 2>&-"], stdout=subprocess.PIPE, text=True)
+        check(seen.returncode == code and bool(seen.stdout) == (code == 0), f"{words.split()[0]} 2>&-",
+              f"exit {seen.returncode}\n{seen.stdout}")
+
+
 def main() -> None:
     seen = run("--help")
     if seen.returncode == 125 or subprocess.run([HOMING, "experiment", "analyse", os.devnull], capture_output=True, text=True).returncode == 125:
@@ -158,6 +166,7 @@ def main() -> None:
         file.write_text(TEXT)
         wrong_words(file)
         output_that_cant_be_written(file)
+        a_closed_stderr(file)
         campaign(file)
         seen = run("analyse", str(file))
         if "scripts/setup experiment" in seen.stderr:

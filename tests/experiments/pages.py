@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """Property: a campaign's page, pictures and spreadsheet show each combination once, as itself, and keep the words
-around them. Method: made-up rows of small campaigns. Needs the packages of scripts/setup experiment; else skipped."""
+around them; rows of a real machine have their page, too; and what stands in docs/results is what the standing rows say.
+Method: made-up rows of small campaigns, and of the papers' campaigns as on a real machine; the standing rows and pages.
+Needs the packages of scripts/setup experiment; else skipped."""
 
 import csv
 import io
 import itertools
+import json
 import math
+import os
+import re
+import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import worked_examples  # skips, too
 
@@ -17,6 +24,7 @@ import numpy as np
 from homing_experiment import analyse, campaign, design, plots, report, rows, tables
 from homing_experiment.errors import ExperimentError
 from homing_experiment.progress import Progress
+from homing_experiment.responses import SERVED
 
 THREE = """
 schema = 1
@@ -61,6 +69,148 @@ def made_up(file: Path, text: str, value) -> tuple[design.Design, list[dict[str,
     return found, rows.good(store.load())
 
 
+ROOT = Path(__file__).resolve().parents[2]
+CAMPAIGNS = ROOT / "experiments"
+BEING_MEASURED = "locality-queues"  # its rows may be of another design than its file
+
+
+class RealMachine(unittest.TestCase):
+    """The papers' campaigns with rows as `here` makes them: no virtual time, and no lines that the lab counts."""
+
+    command = worked_examples.Campaign.command
+
+    def measured(self, name: str) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        text = (CAMPAIGNS / f"{name}.toml").read_text()
+        self.file = folder / f"{name}.toml"
+        self.file.write_text(re.sub(r'(?m)^machine = ".*"$', 'machine = "here"', text))
+        self.design = design.load(self.file)
+        self.assertEqual({cell.settings["machine"] for cell in self.design.cells}, {"here"})
+        source = np.random.default_rng(5)
+
+        def answer(_, __, batch, ended):
+            found = []
+            for run in batch:
+                ms = [float(np.exp(source.normal(1, 0.05))) for _ in range(run.cell.settings["repeat"])]
+                found.append({"run": run, "status": "ok", "kind": "measured", "median_ms": float(np.median(ms)),
+                              "ms": " ".join(f"{one:.6g}" for one in ms), "moving_ms": 0.5,
+                              "end_to_end_ms": sum(ms) + 0.5, "rate": 1.0, "at_home": 0.5, "parts": "x",
+                              "host_seconds": 1.0, "command": "cg"})
+            return found
+
+        store = rows.Rows(folder / "rows" / f"{name}.csv", self.design)
+        with mock.patch.object(campaign.here, "refuse_what_is_missing"):
+            campaign.run(self.design, SimpleNamespace(commit="c"), store, campaign.Bounds(), Progress(False), answer)
+        self.rows = rows.good(store.load())
+        self.page = folder / "page.md"
+
+    def said(self, *words: str) -> tuple[str, str]:
+        with mock.patch.object(plots, "draw"):
+            code, out, err = self.command(words[0], str(self.file), *words[1:])
+        self.assertEqual(code, 0, err)
+        return out, err
+
+    def test_the_papers_campaigns(self):
+        for name in ("tbb-numa", "contention", "pinned-cilk"):
+            with self.subTest(name):
+                self.measured(name)
+                counted = [one for one in self.design.analyses if one["response"] in SERVED]
+                lacking = [one["name"] for one in counted]
+                others = [one["name"] for one in self.design.analyses if one["name"] not in lacking]
+                self.assertTrue(lacking and others)
+                found = json.loads(self.said("analyse", "--json")[0])
+                self.assertEqual([one["name"] for one in found["analyses"]], others)
+                self.assertEqual([one["name"] for one in found["missing"]], lacking)
+                self.assertEqual({one["kind"] for one in found["analyses"]}, {"measured"})
+                text, table = self.said("analyse")[0], self.said("analyse", "--csv")
+                found = json.loads(self.said("report", "--json", "--page", str(self.page))[0])
+                self.assertEqual([one["name"] for one in found["missing"]], lacking)
+                page = self.page.read_text()
+                for where in (text, page):
+                    self.assertIn("Time of all repetitions, in ms: measured", where)
+                    self.assertNotIn("irtual time", where)
+                    self.assertNotIn("odelled", where)
+                    for one in counted:
+                        title, lacks = re.escape(one["title"]), f"has a {one['response']}; the lab counts it, "
+                        self.assertRegex(where, rf"{title}\n(=+\n)?\nNo figures: none of the \d+ runs .*{lacks}")
+                self.assertEqual({row["analysis"] for row in csv.DictReader(io.StringIO(table[0]))}, set(others))
+                for one in lacking:
+                    self.assertIn(f"analysis '{one}' is left out: none of the ", table[1])
+
+    def test_the_time_is_the_sum_of_the_repetitions(self):
+        self.measured("tbb-numa")
+        analysis = next(one for one in self.design.analyses if one["response"] == "virtual_ms")
+        frame = analyse.frame_of(self.design, self.rows, analysis)
+        expected = {(row["cell"], int(row["block"])): sum(map(float, row["ms"].split())) for row in self.rows}
+        self.assertTrue(any(" " in row["ms"] for row in self.rows))
+        for row in frame.itertuples():
+            self.assertEqual(row.y, expected[(row.cell, row.block)])
+
+    def test_a_modelled_time_is_the_model_s(self):
+        """Also where the program's own times are there; and a modelled row without it has none."""
+        self.measured("pinned-cilk")
+        analysis = next(one for one in self.design.analyses if one["response"] == "virtual_ms")
+        modelled = [row | {"kind": "modelled", "virtual_ms": "7"} for row in self.rows]
+        self.assertEqual(set(analyse.frame_of(self.design, modelled, analysis)["y"]), {7.0})
+        with self.assertRaises(analyse.NoFigure):
+            analyse.frame_of(self.design, [row | {"kind": "modelled"} for row in self.rows], analysis)
+        with self.assertRaisesRegex(ExperimentError, "do not mix"):
+            analyse.frame_of(self.design, [*modelled[1:], self.rows[0]], analysis)
+
+    def test_nothing_that_could_be_said(self):
+        self.measured("pinned-cilk")
+        code, out, err = self.command("analyse", str(self.file), "--only", "remote-dram", "--only", "remote-cache")
+        self.assertEqual((code, out), (1, ""))
+        self.assertRegex(err, "no row has a remote_cache\n.*run the campaign first")
+
+    def test_combinations_that_were_not_run(self):
+        self.measured("tbb-numa")
+        part = [row for row in self.rows if row["program"] != "ferret"]
+        found = analyse.analyse_all(self.design, part, self.design.analyses)
+        lacking = {one["name"]: one["missing"] for one in analyse.without_figures(found)}
+        self.assertIn("no run of these combinations", lacking["time-ferret"])
+
+
+class Standing(unittest.TestCase):
+    """Rows and pages of this tree."""
+
+    command = worked_examples.Campaign.command
+
+    def test_the_pages_say_what_the_rows_say(self):
+        """A report into a copy of the page leaves it as it is. Pictures are not compared, and so not drawn."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        pages = {page: page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "results").glob("*.md"))}
+        seen = 0
+        for file in sorted(CAMPAIGNS.glob("*.toml")):
+            campaign_ = design.load(file)
+            standing = CAMPAIGNS / "rows" / f"{campaign_.name}.csv"
+            if not standing.is_file():
+                continue
+            with standing.open(newline="", encoding="utf-8") as lines:
+                made_by = next(csv.DictReader(lines))["design"]
+            if campaign_.name == BEING_MEASURED and made_by != campaign_.hash:
+                print(f"passed over: {standing} is of design {made_by}, {file} is {campaign_.hash}")
+                continue
+            with self.subTest(campaign_.name):
+                (page,) = [one for one, text in pages.items() if report.marks(campaign_.name)[0] in text]
+                copy = folder / "docs" / "results" / page.name
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(pages[page], encoding="utf-8")
+                with mock.patch.object(plots, "draw"):
+                    code, _, err = self.command("report", str(file), "--page", str(copy), "--pictures",
+                                                str(folder / "docs" / "pictures" / "experiments"))
+                self.assertEqual(code, 0, err)
+                made = self.section(copy.read_text(encoding="utf-8"), campaign_.name)
+                stands = self.section(pages[page], campaign_.name)
+                self.assertEqual(made, stands)
+                seen += 1
+        self.assertGreater(seen, 0)
+
+    def section(self, text: str, name: str) -> list[str]:
+        begin, end = report.marks(name)
+        return text.partition(begin)[2].partition(end)[0].splitlines()
+
+
 class Pages(worked_examples.Campaign):
     def test_a_page_keeps_the_words_around(self):
         page = self.folder / "page.md"
@@ -103,7 +253,19 @@ class Pages(worked_examples.Campaign):
             code, _, err = self.command("report", str(self.file), *words)
             self.assertEqual((code, said in err), (1, True), err)
         self.assertEqual(page.read_bytes(), b"\xff")
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        code, _, err = self.command("report", str(self.file), "--page", str(fifo))
+        self.assertEqual((code, f"{fifo} is not a regular file\n" in err, fifo.is_fifo()), (2, True, True), err)
+        self.assertFalse((self.folder / "pictures").exists())
         self.assertEqual([path.name for path in self.folder.iterdir() if "tmp" in path.name], [])
+
+    def test_what_the_system_refuses(self):
+        long = self.folder / ("x" * 300)
+        for command in ("status", "analyse", "report"):
+            code, out, err = self.command(command, str(self.file), "--rows", str(long))
+            self.assertEqual((code, out), (1, ""))
+            self.assertRegex(err, f"^homing experiment: {long}: File name too long\n  expected .*\n$")
 
     def test_a_spreadsheet(self):
         """Plain figures; a level with a comma in it is one level."""

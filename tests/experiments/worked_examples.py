@@ -45,6 +45,17 @@ CODE = pd.DataFrame([{"processor": p, "y": y} for p, ys in (("R", (144, 120, 176
 # Jain, chapter 21: caches and workloads, without replicates, in ms.
 CACHES = frame({"ASM": {2: [54.0], 1: [55.0], 0: [106.0]}, "TECO": {2: [60.0], 1: [60.0], 0: [123.0]}, "SIEVE": {2: [43.0], 1: [43.0], 0: [120.0]},
                 "DHRYSTONE": {2: [49.0], 1: [52.0], 0: [111.0]}, "SORT": {2: [49.0], 1: [50.0], 0: [108.0]}}, ("workload", "caches"))
+# Jain, table 22.2: code sizes of five workloads on four processors, as logarithms to the base of ten; three replicates.
+SIZES = frame({"I": {"W": (3.8455, 3.8191, 3.8634), "X": (4.0807, 4.0717, 4.1164), "Y": (4.4633, 4.4321, 4.4779),
+                     "Z": (3.9958, 3.9641, 4.0015)},
+               "J": {"W": (3.5061, 3.4598, 3.5469), "X": (3.7095, 3.7507, 3.6635), "Y": (3.9523, 3.9066, 3.9857),
+                     "Z": (3.6184, 3.6291, 3.6091)},
+               "K": {"W": (3.6727, 3.6933, 3.6498), "X": (3.9735, 3.9510, 3.9984), "Y": (4.2953, 4.2866, 4.3247),
+                     "Z": (3.8506, 3.8440, 3.8246)},
+               "L": {"W": (3.7082, 3.7410, 3.6761), "X": (3.7492, 3.7743, 3.7127), "Y": (4.3491, 4.3636, 4.3313),
+                     "Z": (3.7288, 3.7585, 3.6959)},
+               "M": {"W": (3.8330, 3.8056, 3.8578), "X": (4.0879, 4.0790, 4.1131), "Y": (4.4558, 4.4289, 4.4851),
+                     "Z": (3.9914, 3.9688, 4.0100)}}, ("workload", "processor"))
 # Box and Cox (1964), table 1: survival times of animals, in units of 10 hours.
 POISONS = frame({"I": {"A": (.31, .45, .46, .43), "B": (.82, 1.10, .88, .72), "C": (.43, .45, .63, .76), "D": (.45, .71, .66, .62)},
                  "II": {"A": (.36, .29, .40, .23), "B": (.92, .61, .49, 1.24), "C": (.44, .35, .31, .40), "D": (.56, 1.02, .71, .38)},
@@ -116,6 +127,26 @@ class Published(unittest.TestCase):
         self.near(total.sum_of_squares, 13402.40)
         self.near(caches.f, 217.2, 1)
         self.near(workloads.f, 2.6, 1)
+
+    def test_two_factors_with_replicates(self):
+        """Jain, tables 22.3 and 22.4, which he computes from rounded means: so the last digit may differ by one. Of his
+        analysis of variance, what slides on it say (A. Milenkovic, CPE 619): interactions explain less than 5%, and all
+        three effects are significant at a level of 0.10."""
+        model = Factorial(SIZES, ["workload", "processor"], 0.9)
+        printed = {(): 3.9423, ("W",): -0.2304, ("X",): -0.0202, ("Y",): 0.3603, ("Z",): -0.1096,
+                   ("I",): 0.1520, ("J",): -0.2475, ("K",): 0.0047, ("L",): -0.0599, ("M",): 0.1507}
+        for workload, values in (("I", (-0.0212, 0.0155, 0.0032, 0.0024)), ("J", (0.0399, 0.0333, -0.1069, 0.0337)),
+                                 ("K", (-0.0447, 0.0475, -0.0051, 0.0023)), ("L", (0.0564, -0.1168, 0.1054, -0.0450)),
+                                 ("M", (-0.0305, 0.0205, 0.0033, 0.0066))):
+            printed |= {(workload, processor): value for processor, value in zip("WXYZ", values)}
+        found = {one.levels: one.value for one in model.effects()} | {(): model.mean().value}
+        self.assertEqual(set(found), set(printed))
+        for levels, value in printed.items():
+            self.assertAlmostEqual(found[levels], value, delta=1.5e-4, msg=levels)
+        squares = model.anova()
+        self.assertEqual([row.freedom for row in squares], [4, 3, 12, 40, 59])
+        self.assertTrue(all(row.p < 0.1 for row in squares[:3]))
+        self.assertLess(next(row.percent for row in squares if row.name == "workload x processor"), 5)
 
     def test_blocks(self):
         """Montgomery, table 4.4."""

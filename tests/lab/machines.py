@@ -197,6 +197,11 @@ def mistakes_are_named(folder):
         file.write_text(changed)
         seen = lab("show", file)
         check(seen.code == 2 and said in seen.err and seen.err.count("\n") == 1, f"refused: {said}", seen)
+    for text, said in (("a = " + "[" * 100_000, "lists or tables lie too deep"), ("overlap = " + "9" * 5000, "too many digits"),
+                       (good.replace("cpi = 1\n", f"cpi = 0x{'f' * 9000}\n"), "cpi: expected a number from 0.01 to 100, found a number of")):
+        file.write_text(text)
+        seen = lab("show", file)
+        check(seen.code == 2 and f"{file}: " in seen.err and said in seen.err and seen.err.count("\n") == 1, f"refused: {said}", seen)
     seen = lab("show", "westmeer")
     check(seen.code == 2 and "near it: westmere" in seen.err, "an unknown machine: near names", seen)
     check(lab("show", folder / "nothing.toml").code == 2, "a file that is not there")

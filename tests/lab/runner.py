@@ -53,6 +53,8 @@ def numbers_that_are_none(folder):
     check(seen.code == 2 and one_line(seen, "there is no user '²'"), "--user ²", seen)
     seen = lab("run", "--no-count", "--machine", "one-node", "--", "true", env=env | {"HOMING_LAB_CACHE_MIB": "²"})
     check(seen.code == 125 and one_line(seen, "HOMING_LAB_CACHE_MIB=²"), "HOMING_LAB_CACHE_MIB=²", seen)
+    seen = lab("run", "--no-count", "--machine", "one-node", "--user", "9" * 5000, "--", "true", env=env)
+    check(seen.code == 2 and "is too large" in seen.err and seen.err.count("\n") <= 2, "--user of 5000 digits", seen)
     for limit in ("inf", "1e10"):
         seen = lab("run", "--no-count", "--machine", "one-node", "--timeout", limit, "--", "echo", "there", env=env)
         check(seen.code == 0 and seen.out == "there\n", f"--timeout {limit}", seen)

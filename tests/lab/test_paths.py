@@ -11,7 +11,7 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lab"), str(ROOT / "commands")]
 
-from homing_lab import paths  # noqa: E402
+from homing_lab import cache, paths  # noqa: E402
 from homing_lab.architecture import AARCH64, X86_64  # noqa: E402
 from homing_lab.errors import LabError  # noqa: E402
 
@@ -51,6 +51,26 @@ class Paths(unittest.TestCase):
         own = self.made("own/libtbb.so.12")
         with self.given(HOMING_LAB_TBB=str(own), HOMING_LAB_BUILD=str(self.folder / "build")):
             self.assertEqual(paths.tbb_library(), own)
+
+    def test_a_library_that_is_none_is_named(self):
+        self.made("build/lab/part")
+        self.made("build/lib/homing/libtbb.so.12")
+        build = str(self.folder / "build")
+        for wrong, why in ((self.folder / "nope/libtbb.so.12", "there is no file"), (self.folder, "there is no file"),
+                           (self.made("own/libtbb.so"), "is not called libtbb.so.12"),
+                           (self.folder / ("a" * 300), "File name too long")):
+            for arch in (X86_64, AARCH64):
+                with self.subTest(wrong), self.given(HOMING_LAB_TBB=str(wrong), HOMING_LAB_BUILD=build):
+                    with self.assertRaisesRegex(LabError, f"HOMING_LAB_TBB={wrong}: .*{why}"):
+                        paths.tbb_library(arch)
+
+    def test_a_limit_of_the_cache_that_is_none(self):
+        for text in ("", "-1", "9" * 5000, "1099511627777"):
+            with self.given(HOMING_LAB_CACHE_MIB=text), self.assertRaisesRegex(LabError, "HOMING_LAB_CACHE_MIB=.* is not valid"):
+                cache.limit_bytes()
+        for text, mib in (("0", 0), ("0" * 5000 + "7", 7), ("1099511627776", 1 << 40)):
+            with self.given(HOMING_LAB_CACHE_MIB=text):
+                self.assertEqual(cache.limit_bytes(), mib << 20)
 
 
 if __name__ == "__main__":

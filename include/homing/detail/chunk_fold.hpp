@@ -37,7 +37,7 @@ class chunk_fold final : private chunked_work {
     sender.run();
   }
 
-  /// The value of each part, joined in the order of the range; cancelled, of what was done.
+  /// The value of each part, joined in the order of the parts; cancelled, of what was done.
   [[nodiscard]] Value take() {
     const std::span<const fragment<Range>> fragments = plan_.fragments();
     std::vector<std::uint32_t> order;

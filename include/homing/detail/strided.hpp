@@ -42,7 +42,14 @@ struct strided {
   }
   /// True if no memory of others lies between the elements.
   [[nodiscard]] constexpr bool is_contiguous() const noexcept {
-    return size() == 0 || strides == row_major_strides<Dims>(extents);
+    if (size() == 0) return true;
+    std::size_t expected = 1;
+    for (std::size_t k = Dims; k-- > 0;) {
+      if (extents[k] == 1) continue;  // nothing has a neighbour there
+      if (strides[k] != expected) return false;
+      expected *= extents[k];
+    }
+    return true;
   }
   [[nodiscard]] constexpr T& at(const point<Dims>& place) const noexcept {
     std::size_t offset = 0;

@@ -79,15 +79,26 @@ inline constexpr std::uint32_t domain_is_fixed = std::uint32_t{1} << 31;
 inline constexpr const char* tasks_door_name = "homing_tasks_door";
 using tasks_door_opener = const tasks_door* (*)();
 
-/// Null if the process runs on another libtbb.so.12 than ours. Errors: std::bad_alloc until it has been found once: the
-/// library reads the machine first.
-[[nodiscard]] inline const tasks_door* door() {
-  static const tasks_door* const found = [] {
-    // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
-    const auto open = reinterpret_cast<tasks_door_opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
-    const tasks_door* table = open == nullptr ? nullptr : open();
-    return table != nullptr && table->size_bytes >= first_tasks_door_bytes ? table : nullptr;
-  }();
+/// Looks for the table; null if no libtbb.so.12 of ours is there yet. Errors: std::bad_alloc, as door().
+[[nodiscard]] inline const tasks_door* look_for_door() {
+  // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
+  auto open = reinterpret_cast<tasks_door_opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
+  if (open == nullptr) {  // or in a library that only others use
+    void* const library = dlopen("libtbb.so.12", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return nullptr;
+    open = reinterpret_cast<tasks_door_opener>(dlsym(library, tasks_door_name));
+    dlclose(library);  // ours is never unloaded
+  }
+  const tasks_door* const table = open == nullptr ? nullptr : open();
+  return table != nullptr && table->size_bytes >= first_tasks_door_bytes ? table : nullptr;
+}
+
+/// Null if the process runs on another libtbb.so.12 than ours. For those who are linked to TBB: theirs is loaded before
+/// they run, so that also null is for good. Hidden: what one library has found is no answer for another, which may
+/// come with the first libtbb.so.12. Errors: std::bad_alloc until it has been found once: the library reads the machine
+/// first.
+[[nodiscard, gnu::visibility("hidden")]] inline const tasks_door* door() {
+  static const tasks_door* const found = look_for_door();
   return found;
 }
 
@@ -115,17 +126,11 @@ using tasks_door_opener = const tasks_door* (*)();
 /// The door if it has leases, null otherwise. It is looked for until it is found, also in a library that only others
 /// use: whoever takes a lease need not have TBB itself. Errors: as door().
 [[nodiscard]] inline const tasks_door* lease_door() {
-  static std::atomic<const tasks_door*> known{nullptr};
+  static std::atomic<const tasks_door*> known{nullptr};  // null: not yet
   constexpr std::size_t needed_bytes = offsetof(tasks_door, state_of_lease) + sizeof(tasks_door::state_of_lease);
   const tasks_door* table = known.load(std::memory_order_acquire);
   if (table != nullptr) return table;
-  void* const library = dlopen("libtbb.so.12", RTLD_LAZY | RTLD_NOLOAD);
-  table = door();
-  if (table == nullptr && library != nullptr) {
-    const auto open = reinterpret_cast<tasks_door_opener>(dlsym(library, tasks_door_name));
-    table = open == nullptr ? nullptr : open();
-  }
-  if (library != nullptr) dlclose(library);  // ours is never unloaded
+  table = look_for_door();
   if (table == nullptr || table->size_bytes < needed_bytes) return nullptr;
   known.store(table, std::memory_order_release);
   return table;

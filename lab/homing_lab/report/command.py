@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import sys
 import webbrowser
 from pathlib import Path
@@ -27,6 +28,15 @@ def _write(path: Path, text: str) -> None:
         write_text(path, words.plain(text))
     except OSError as error:
         raise LabError(f"can't write {path}: {error.strerror}") from error
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether the later of the two would take the place of the earlier. A device or pipe takes both."""
+    if one.exists() and not one.is_file():
+        return False
+    return os.path.realpath(one) == os.path.realpath(other) or (
+        one.exists() and other.exists() and one.samefile(other)
+    )
 
 
 def _regions(groups: list[runs.Group], chosen: list[str]) -> list[str]:
@@ -100,6 +110,12 @@ def report(
 
     if as_csv and as_json:
         raise UsageError("report: expected --csv or --json, not both")
+    file = output or PAGE
+    with_page = bool(output or open_page or not (picture or as_csv or as_json))
+    if picture and with_page and _same_file(picture, file):
+        raise UsageError(
+            f"report: --svg {picture} is the file of the page, too", "expected two: --svg FILE, and -o FILE for the page"
+        )
     groups = runs.collect(run or [], label or [], machine or [])
     compared = figures.compare(groups, _regions(groups, region or []))
     if picture:
@@ -109,8 +125,7 @@ def report(
         sys.stdout.write("\n")
     if as_csv:
         sys.stdout.write(words.plain(files.table(compared)))
-    if output or open_page or not (picture or as_csv or as_json):
-        file = output or PAGE
+    if with_page:
         _write(file, page.make(compared))
         where = file.resolve().as_uri()
         print(f"homing lab: the page: {where}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,7 @@ def _column(group: Group, label: str, base: float | None) -> Column | None:
         return figure([(r.get(where, {}) if where else r).get(key, 0) for r in regions])
 
     times = [region["virtual_ns"] for region in regions]
+    ratios = [time / base for time in times] if base else []
     return Column(
         label=group.label,
         served={kind: of(kind) for kind in SERVED},
@@ -100,7 +102,7 @@ def _column(group: Group, label: str, base: float | None) -> Column | None:
         lines=figure([int(lines_of(region)) for region in regions]),
         remote=_shares(regions),
         virtual_ns=figure(times),
-        ratio=figure([time / base for time in times]) if base else None,
+        ratio=figure(ratios) if ratios and all(map(math.isfinite, ratios)) else None,
         more={key: of(key) for key in MORE},
         matrices={k: _mean_matrix([r["matrix"][k] for r in regions]) for k in MATRICES},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any
 
 from .. import machine_file, record
 from ..counts import SCHEMA, SERVED
-from ..errors import LabError, UsageError
+from ..errors import LabError, UsageError, shown, unreadable
 from ..keys import Table
 from ..machine import Machine
 
 COUNTS = "counts.json"
 MORE = ("instructions", "loads", "stores", "private", "upgrades", "write_backs", "unplaced")
 MATRICES = ("dram", "cache", "local_cache")
+NUMBER_MOST = 1e300  # sums and means of some are finite, too
+A_NUMBER = f"a number from 0 to {NUMBER_MOST:g}"
+DEPTH_MOST = 100  # of lists and objects in one another
 
 
 @dataclass
@@ -45,20 +49,36 @@ class Group:
         return str(self.runs[0].counts["machine"])
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, but: str = "") -> dict[str, Any]:
+    """`but`: a key whose value is looked at elsewhere."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LabError(f"can't read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise LabError(f"{path}: no JSON: {error}", code=2) from error
+    except (ValueError, RecursionError) as error:
+        raise LabError(f"{path}: {unreadable(error, 'no JSON')}", code=2) from error
     if not isinstance(document, dict):
         raise LabError(f"{path}: expected a JSON object", code=2)
+    for key in document.keys() - {but}:
+        if fault := _unfit(document[key], key):
+            raise LabError(f"{path}: {fault}", code=2)
     return document
 
 
+def _unfit(value: Any, at: str, depth: int = 1) -> str | None:
+    """What could not be told as JSON again."""
+    if isinstance(value, (int, float)) and not abs(value) <= NUMBER_MOST:
+        return f"{at}: expected numbers up to {NUMBER_MOST:g}, found {shown(value)}"
+    if not isinstance(value, (list, dict)):
+        return None
+    if depth > DEPTH_MOST:
+        return f"{at.partition('.')[0]}: expected at most {DEPTH_MOST} lists and objects, one in the other"
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    return next((fault for key, one in inner if (fault := _unfit(one, f"{at}.{key}", depth + 1))), None)
+
+
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= NUMBER_MOST
 
 
 def _matrix(value: Any) -> bool:
@@ -77,10 +97,10 @@ def _fault(region: Any, number: int) -> str | None:
         return f"{at}.label: expected a text"
     for key in ("virtual_ns", "private", *SERVED):
         if not _number(region.get(key)):
-            return f"{at}.{key}: expected a number"
+            return f"{at}.{key}: expected {A_NUMBER}, found {shown(region.get(key))}"
     for key in (*MORE, "waits", "waits_given_up"):
         if not _number(region.get(key, 0)):
-            return f"{at}.{key}: expected a number"
+            return f"{at}.{key}: expected {A_NUMBER}, found {shown(region[key])}"
     kernel = region.get("kernel", {})
     if not isinstance(kernel, dict) or not all(_number(kernel.get(key, 0)) for key in SERVED):
         return f"{at}.kernel: expected numbers: {', '.join(SERVED)}"
@@ -95,7 +115,7 @@ def _check(path: Path, counts: dict[str, Any]) -> None:
     seen = counts.get("schema")
     if seen != SCHEMA:
         raise LabError(
-            f"{path}: schema: expected {SCHEMA}, found {seen!r}",
+            f"{path}: schema: expected {SCHEMA}, found {shown(seen)}",
             "a counts.json is what `homing lab run --results DIR` leaves in DIR",
             code=2,
         )
@@ -110,7 +130,7 @@ def _check(path: Path, counts: dict[str, Any]) -> None:
     ):
         raise LabError(f"{path}: precision: expected quantum_cycles and look_cycles", code=2)
     if not _number(counts.get("regionsLeftOut", 0)):
-        raise LabError(f"{path}: regionsLeftOut: expected a number", code=2)
+        raise LabError(f"{path}: regionsLeftOut: expected {A_NUMBER}", code=2)
     for number, region in enumerate(counts["regions"]):
         fault = _fault(region, number)
         if fault:
@@ -122,14 +142,16 @@ def _check(path: Path, counts: dict[str, Any]) -> None:
         raise LabError(f"{path}: nothing was counted: {why}")
 
 
-def _machine(run_record: dict[str, Any], name: str, given: dict[str, Machine]) -> Machine | None:
+def _machine(
+    file: Path, run_record: dict[str, Any], name: str, given: dict[str, Machine]
+) -> Machine | None:
     """As it was when it ran; else as it is given, or as the file of that name is now; else unknown."""
     text = run_record.get("machine_file")
     if isinstance(text, str):
         try:
             table = Table(f"{name}.toml", "", tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise LabError(f"{record.NAME}: machine_file: not TOML: {error}", code=2) from error
+        except (ValueError, RecursionError) as error:
+            raise LabError(f"{file}: machine_file: {unreadable(error, 'not TOML')}", code=2) from error
         machine = machine_file.read(table, Path(f"{name}.toml"))
     elif name in given:
         machine = copy.deepcopy(given[name])  # each run has a scale of its own
@@ -146,19 +168,22 @@ def _machine(run_record: dict[str, Any], name: str, given: dict[str, Machine]) -
 
 
 def _read(file: Path, machines: dict[str, Machine]) -> Run:
-    counts = _read_json(file)
+    counts = _read_json(file, but="regions")
     _check(file, counts)
     beside = file.with_name(record.NAME)
     run_record = _read_json(beside) if beside.is_file() else {}
     scale = run_record.get("cache_scale", 1)
     if not _number(scale) or not scale >= 1:
-        raise LabError(f"{beside}: cache_scale: expected a number from 1, found {scale!r}", code=2)
+        raise LabError(f"{beside}: cache_scale: expected a number from 1, found {shown(scale)}", code=2)
+    status = run_record.get("exit_status")
+    if status is not None and type(status) is not int:
+        raise LabError(f"{beside}: exit_status: expected a whole number or null, found {shown(status)}", code=2)
     if run_record.get("machine", counts["machine"]) != counts["machine"]:
         raise LabError(
-            f"{beside} is of {run_record['machine']}, {file.name} of {counts['machine']}",
+            f"{beside} is of {shown(run_record['machine'])}, {file.name} of {shown(counts['machine'])}",
             "the two are of different runs; run it again, or take the counts.json alone",
         )
-    return Run(file, counts, run_record, _machine(run_record, counts["machine"], machines))
+    return Run(file, counts, run_record, _machine(beside, run_record, counts["machine"], machines))
 
 
 def files_of(text: str) -> list[Path]:
@@ -181,7 +206,7 @@ def files_of(text: str) -> list[Path]:
 
 
 def _label_of(text: str) -> str:
-    path = Path(text).resolve()
+    path = Path(os.path.realpath(text))
     if path.is_file():
         return path.parent.name if path.name == COUNTS else path.stem
     return path.name

@@ -48,6 +48,16 @@ TEST_F(distributed_span_test, places_memory_of_somebody_else) {
   EXPECT_EQ(plain.data(), pages.data());
   std::vector<int> few(3);
   EXPECT_DEATH(distributed_span(few, block(4)), "other extents");
+  int built_in[10] = {};
+  EXPECT_DEATH(distributed_span(built_in, block(20)), "other extents");
+  EXPECT_DEATH(distributed_span<int>(built_in, block(20)), "other extents");
+  EXPECT_DEATH(distributed_span<const int>(built_in, block(20)), "other extents");
+  EXPECT_EQ(distributed_span(built_in, block(10)).data(), built_in);
+  EXPECT_EQ(distributed_span(&built_in[0], block(5)).size(), 5U) << "a pointer says nothing of a size";
+  const int constant[3] = {1, 2, 3};
+  const distributed_span to_constant(constant, block(3));
+  static_assert(std::is_same_v<decltype(to_constant), const distributed_span<const int>>);
+  EXPECT_EQ(to_constant[2], 3);
 }
 
 TEST_F(distributed_span_test, a_subview_of_a_subview_has_the_elements_and_homes_of_the_whole) {
@@ -115,6 +125,23 @@ TEST_F(distributed_span_test, whole_rows_are_contiguous_and_can_be_verified) {
   const distributed_span<const double, 2> constant = m;
   EXPECT_EQ(constant.data(), m.data());
   EXPECT_EQ(std::as_const(m).view().row(3).data(), &m(3, 0));
+}
+
+TEST_F(distributed_span_test, a_box_of_one_row_is_contiguous) {
+  distributed_array<double, 2> m(page_blocks<double, 2>({64, 1024}));
+  const auto row = m.view().subview({{8, 512}, {9, 1024}});
+  EXPECT_TRUE(row.is_contiguous());
+  EXPECT_EQ(row.elements().data(), &m(8, 512));
+  EXPECT_EQ(row.elements().size(), 512U);
+  EXPECT_EQ(row.verify().away, 0U);
+  EXPECT_FALSE(m.view().subview({{8, 512}, {10, 1024}}).is_contiguous());
+  EXPECT_FALSE(m.view().subview({{8, 5}, {10, 6}}).is_contiguous()) << "a column";
+  EXPECT_TRUE(m.view().subview({{8, 5}, {9, 6}}).is_contiguous()) << "one element";
+  std::vector<int> values(4 * 8 * 16);
+  const distributed_span cube(values.data(), block<3>({4, 8, 16}, domain_set::all()));
+  EXPECT_TRUE(cube.subview({{1, 2, 0}, {2, 5, 16}}).is_contiguous()) << "rows of one plane";
+  EXPECT_FALSE(cube.subview({{1, 2, 0}, {3, 5, 16}}).is_contiguous());
+  EXPECT_FALSE(cube.subview({{1, 2, 3}, {3, 3, 4}}).is_contiguous());
 }
 
 TEST_F(distributed_span_test, runs_of_a_box_have_each_point_once_in_order) {

@@ -454,4 +454,15 @@ TEST(distribution, wrong_arguments_are_the_programmers) {
   EXPECT_DEATH(regular_distribution<2>({axis::block(5, 2), axis::block(5, 2)}, domain_set::first(3)), "multiply");
 }
 
+#ifndef NDEBUG
+TEST(distribution, debug_builds_check_indices) {
+  for (const axis& a : {axis::block(10, 2), axis::cyclic(10, 2), axis::whole(10)}) {
+    EXPECT_DEATH(static_cast<void>(a.part_of(10)), "i < extent_");
+    EXPECT_DEATH(static_cast<void>(a.run_end(10)), "i < extent_");
+  }
+  EXPECT_DEATH(static_cast<void>(axis::block(0, 2).part_of(0)), "i < extent_");
+  EXPECT_DEATH(static_cast<void>(axis::block(0, 2).run_end(0)), "i < extent_");
+}
+#endif
+
 }  // namespace

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -344,6 +347,34 @@ TEST(fork_join, children_run_once_each) {
     int only = 0;
     homing::for_children(-5, -4, [&](int i) { only = i; });
     EXPECT_EQ(only, -5);
+  });
+}
+
+template <class Index>
+std::size_t count_children(Index first, Index last) {
+  std::atomic<std::size_t> count{0};
+  std::atomic<long> sum{0};
+  homing::for_children(first, last, [&](Index i) {
+    ++count;
+    sum += static_cast<long>(i);
+  });
+  long expected = 0;
+  for (Index i = first; i != last; ++i) expected += static_cast<long>(i);
+  EXPECT_EQ(sum.load(), expected);
+  return count.load();
+}
+
+/// Differences of such indices are no indices of that type.
+TEST(fork_join, children_are_counted_by_any_integer) {
+  with_helpers([] {
+    EXPECT_EQ(count_children<short>(-20'000, 20'000), 40'000U);
+    EXPECT_EQ(count_children<signed char>(-128, 127), 255U);
+    EXPECT_EQ(count_children<unsigned char>(0, 255), 255U);
+    EXPECT_EQ(count_children<std::int64_t>(-5, 5), 10U);
+    EXPECT_EQ(count_children(SIZE_MAX - 5, SIZE_MAX), 5U);
+    constexpr int least = std::numeric_limits<int>::min(), most = std::numeric_limits<int>::max();
+    EXPECT_EQ(thrown_by([] { homing::for_children(least, most, [](int) { throw failure(3); }); }), 3)
+        << "there are more than an int counts";
   });
 }
 

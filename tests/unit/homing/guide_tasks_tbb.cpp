@@ -120,7 +120,8 @@ struct upper_triangle {
   [[nodiscard]] std::optional<homing::domain_index> home(const homing::box<1>& rows) const {
     const auto part = [&](std::size_t row) {
       const double left = static_cast<double>(n - row) / static_cast<double>(n);
-      return static_cast<std::uint32_t>((1 - left * left) * homing::domain_count());
+      const auto rounded = static_cast<std::uint32_t>((1 - left * left) * homing::domain_count());
+      return std::min(rounded, homing::domain_count() - 1);  // near the last row, left * left may be lost in the 1
     };
     const std::uint32_t first = part(rows.first[0]);
     if (part(rows.last[0] - 1) != first) return std::nullopt;  // more than one home: asked again for smaller parts
@@ -137,6 +138,15 @@ TEST(guide, a_distribution_of_ones_own) {
         std::size_t{0}, n, [&](std::size_t row) { seen[row].fetch_add(1); }, upper_triangle{n});
 
     for (const auto& s : seen) ASSERT_EQ(s.load(), 1);
+
+    const std::size_t many = 200'000'000;
+    std::atomic<std::size_t> rows{0};
+    homing::parallel_for(
+        tbb::blocked_range<std::size_t>(0, many, many / 100), [&](const auto& r) { rows += r.size(); },
+        upper_triangle{many});
+    EXPECT_EQ(rows.load(), many);
+    const auto last = upper_triangle{many}.home(homing::interval(many - 1, many));
+    EXPECT_EQ(last, homing::domain_index{homing::domain_count() - 1});
   });
 }
 

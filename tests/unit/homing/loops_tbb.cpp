@@ -10,6 +10,7 @@
 #include <homing/replicated.hpp>
 #include <homing/schedule.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -430,6 +431,31 @@ TEST_P(loops, scans_give_prefix_sums) {
         check(use_homes ? homing::schedule(homing::cyclic(n)) : tbb::simple_partitioner{});
         check(use_homes ? homing::schedule(by_hundreds{}) : tbb::static_partitioner{});
       }
+    }
+  });
+}
+
+/// As std::ranges::max does: a reference to one of what it is given.
+TEST_P(loops, a_scans_join_may_return_a_reference) {
+  on_machine([] {
+    constexpr std::size_t n = 64;
+    std::vector<std::string> in;
+    for (std::size_t i = 0; i < n; ++i) in.emplace_back(40, static_cast<char>('a' + i * 7 % 26));
+    std::vector<std::string> out(n);
+    const auto scan = [&](const auto& r, std::string so_far, bool is_final) {
+      for (std::size_t i = r.begin(); i != r.end(); ++i) {
+        so_far = std::max(so_far, in[i]);
+        if (is_final) out[i] = so_far;
+      }
+      return so_far;
+    };
+    const tbb::blocked_range<std::size_t> range(0, n);
+    EXPECT_EQ(homing::parallel_scan(range, std::string(), scan, std::ranges::max, homing::block(n)),
+              std::ranges::max(in));
+    std::string so_far;
+    for (std::size_t i = 0; i < n; ++i) {
+      so_far = std::max(so_far, in[i]);
+      EXPECT_EQ(out[i], so_far) << i;
     }
   });
 }

@@ -240,7 +240,9 @@ TEST(distributed_resource, takes_any_distribution_and_any_size) {
   };
   distributed_resource one(all_in_1{}, sizeof(three));
   EXPECT_EQ(home_of_a_block(one, 1000 * sizeof(three)), (nodes{{1, 6}}));
-  EXPECT_EQ(home_of_a_block(one, 1), nodes{}) << "less than an element has no home";
+  EXPECT_EQ(home_of_a_block(one, 1), (nodes{{1, 1}})) << "less than an element is the first one's beginning";
+  distributed_resource large(block(4, domain_set{domain(1)}), std::size_t{1} << 20);
+  EXPECT_EQ(home_of_a_block(large, 128 * page_bytes()).at(1), 128U);
   distributed_resource ten(block(10, domain_set::all()), sizeof(three));
   EXPECT_EQ(home_of_a_block(ten, 2000 * sizeof(three)).at(1), 12U) << "beyond the distribution, the last home";
   void* const aligned = ten.allocate(10, std::size_t{1} << 21);

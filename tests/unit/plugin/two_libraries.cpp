@@ -107,4 +107,20 @@ TEST(two_libraries, lend_threads_to_a_program_without_tbb) {
   });
 }
 
+/// A library without TBB has asked for the scheduler before one is there: those that bring it find it all the same.
+TEST(two_libraries, find_a_scheduler_that_another_library_asked_for_too_early) {
+  homing::testing::in_own_process(homing::testing::on_machine("node:2 core:4 pu:1"), [] {
+    void* const lessee = dlopen(HOMING_TEST_LESSEE, RTLD_NOW | RTLD_GLOBAL);
+    ASSERT_NE(lessee, nullptr) << dlerror();
+    const auto is_managed = reinterpret_cast<bool (*)()>(dlsym(lessee, "lessee_is_managed"));
+    ASSERT_NE(is_managed, nullptr);
+    EXPECT_FALSE(is_managed());
+    const library first(HOMING_TEST_LIBRARY_FIRST);
+    EXPECT_EQ(first.domains(), 2U);
+    EXPECT_TRUE(is_managed());
+    const library second(HOMING_TEST_LIBRARY_SECOND);
+    EXPECT_EQ(second.domains(), 2U);
+  });
+}
+
 }  // namespace
