@@ -338,22 +338,6 @@ class Campaigns(Folder):
             with self.assertRaisesRegex(ExperimentError, "another"), campaign.only_writer(path):
                 pass
 
-    def test_a_file_of_rows_that_is_none(self):
-        found = self.load()
-        file, nowhere = self.folder / "campaign.toml", self.folder / "nowhere.csv"
-        with self.assertRaisesRegex(ExperimentError, f"--rows {self.folder}: is a directory; expected a file of rows"):
-            places.rows_file(found, self.folder)
-        with self.assertRaisesRegex(ExperimentError, f"--rows {nowhere}: No such file or directory"):
-            places.standing_rows_file(found, nowhere)
-        os.mkfifo(self.folder / "fifo")
-        for asked in (places.rows_file, places.standing_rows_file):
-            with self.assertRaisesRegex(ExperimentError, f"{self.folder}/fifo is not a regular file\n.*file of rows"):
-                asked(found, self.folder / "fifo")
-        self.assertEqual((places.rows_file(found, nowhere), places.standing_rows_file(found, file)), (nowhere, file))
-        self.assertEqual(places.standing_rows_file(found, None), self.folder / "rows" / "made-up.csv")
-        with self.assertRaisesRegex(ExperimentError, f"can't write {file}/.x.csv.lock"), campaign.only_writer(file / "x.csv"):
-            pass
-
     def test_rows_by_another_hand_are_refused(self):
         self.run_it(Answers())
         with self.store.path.open("a") as file:

@@ -11,7 +11,7 @@ from unittest import mock
 
 from test_campaign import TEXT, Answers, Folder
 
-from homing_experiment import campaign, programs, rows
+from homing_experiment import campaign, places, programs, rows
 from homing_experiment.errors import ExperimentError
 from homing_experiment.progress import Progress
 
@@ -106,6 +106,22 @@ class Files(Folder):
         for name, use in (("stat", self.store.put_aside), ("exists", lambda: self.store.add([]))):
             with mock.patch.object(rows.Path, name, side_effect=refused):
                 self.assertRaisesRegex(ExperimentError, "rows.csv.*: Permission denied", use)
+
+    def test_a_file_of_rows_that_is_none(self):
+        found = self.load()
+        file, nowhere = self.folder / "campaign.toml", self.folder / "nowhere.csv"
+        with self.assertRaisesRegex(ExperimentError, f"--rows {self.folder}: is a directory; expected a file of rows"):
+            places.rows_file(found, self.folder)
+        with self.assertRaisesRegex(ExperimentError, f"--rows {nowhere}: No such file or directory"):
+            places.standing_rows_file(found, nowhere)
+        os.mkfifo(self.folder / "fifo")
+        for asked in (places.rows_file, places.standing_rows_file):
+            with self.assertRaisesRegex(ExperimentError, f"{self.folder}/fifo is not a regular file\n.*file of rows"):
+                asked(found, self.folder / "fifo")
+        self.assertEqual((places.rows_file(found, nowhere), places.standing_rows_file(found, file)), (nowhere, file))
+        self.assertEqual(places.standing_rows_file(found, None), self.folder / "rows" / "made-up.csv")
+        with self.assertRaisesRegex(ExperimentError, f"can't write {file}/.x.csv.lock"), campaign.only_writer(file / "x.csv"):
+            pass
 
     def test_a_file_that_is_too_large(self):
         with mock.patch.object(rows, "BYTES_MAX", len(self.whole) - 1):

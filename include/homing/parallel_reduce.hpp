@@ -61,8 +61,8 @@ template <class Range, class Value, class Body, class Reduction>
 
 /// As tbb::parallel_reduce(range, identity, body, reduction, context); `how` is a distribution over the range's index
 /// space, any of oneTBB's partitioners, or a homing::schedule. With a distribution, body gets subranges with one home
-/// each. Along one dimension the results are joined in the order of the range; along more, in no order of its points, so
-/// reduction must be commutative. Memory: a Value, on a cache line of its own, for each thread and each piece; so no
+/// each. Along one dimension the results are joined in the order of the range; along more, in no order of its points,
+/// so reduction must be commutative. Memory: a Value, on a cache line of its own, for each thread and each piece; so no
 /// distribution with very many pieces (cyclic).
 ///
 /// Threads: any. Errors: what tbb::parallel_reduce throws; std::bad_alloc. Cancelled, it returns a part of the result.

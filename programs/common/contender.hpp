@@ -33,7 +33,7 @@ struct contention {
 /// program makes its data alone.
 ///
 /// compute: multiplications and additions on 256 bytes a thread, which leave the private caches to the program. stream:
-/// reads and writes 1 MiB a thread, over and over: more than the lab's divided caches hold, and less than many real ones.
+/// reads and writes 1 MiB a thread, over and over: more than the lab's divided caches hold, less than many real ones.
 /// bursts: compute, with rests in between; how many pieces and how long it rests is drawn from the seed. A rest is a
 /// sleep: on a virtual clock that is the host's time.
 /// Chosen nodes have CPUs that the process may use. An arena can't have more threads than the program lets TBB have:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-import worked_examples  # skips, too
+from made_up import Campaign  # skips, too
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -77,7 +77,7 @@ BEING_MEASURED = "locality-queues"  # its rows may be of another design than its
 class RealMachine(unittest.TestCase):
     """The papers' campaigns with rows as `here` makes them: no virtual time, and no lines that the lab counts."""
 
-    command = worked_examples.Campaign.command
+    command = Campaign.command
 
     def measured(self, name: str) -> None:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -174,7 +174,7 @@ class RealMachine(unittest.TestCase):
 class Standing(unittest.TestCase):
     """Rows and pages of this tree."""
 
-    command = worked_examples.Campaign.command
+    command = Campaign.command
 
     def test_the_pages_say_what_the_rows_say(self):
         """A report into a copy of the page leaves it as it is. Pictures are not compared, and so not drawn."""
@@ -211,7 +211,7 @@ class Standing(unittest.TestCase):
         return text.partition(begin)[2].partition(end)[0].splitlines()
 
 
-class Pages(worked_examples.Campaign):
+class Pages(Campaign):
     def test_a_page_keeps_the_words_around(self):
         page = self.folder / "page.md"
         begin, end = report.marks("made-up")
@@ -294,7 +294,7 @@ class Pages(worked_examples.Campaign):
         self.assertEqual(len(set(looks)), 64)
 
 
-class ThreeFactors(worked_examples.Campaign):
+class ThreeFactors(Campaign):
     def setUp(self):
         super().setUp()
         source = np.random.default_rng(3)

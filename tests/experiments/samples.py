@@ -23,7 +23,7 @@ LEVELS = {
     "contention": {"program": ["mg"], "scenario": ["NACS, NADD, idle paper"]},
     "loop-cost": {"cache_scale": [64], "scenario": ["static, FT", "NACS, NADD"]},
     "near-and-far": {"machine": ["bulldozer"]},
-    "locality-queues": {"machine": ["nehalem-ep"], "line": ["tbb-affinity, n-p", "queues-kji-static"]},
+    "locality-queues": {"machine": ["nehalem-ep"], "line": ["stock tbb-affinity", "queues-kji-static"]},
     "pinned-cilk": {"program": ["transpose"]},
     "pinned-cilk-speed-up": {"program": ["transpose"], "runtime": ["locality"]},
 }
