@@ -15,11 +15,11 @@ from typing import Any
 
 HOMING = sys.argv[1]
 CAMPAIGNS = Path(__file__).resolve().parents[2] / "experiments"
-SMALL = {"cg": "S3", "mg": "S", "streamcluster": "test", "fluidanimate": "test", "ferret": "test", "transpose": "512"}
+SMALL = {"cg": "S3", "mg": "S", "transpose": "512"}
 # The levels of each factor that a sample has; all of those that are not named.
 LEVELS = {
-    "tbb-numa": {"program": ["fluidanimate"], "scenario": ["noap, FT", "NACS, NADD"]},
-    "portability": {"machine": ["nehalem-e5520"], "program": ["streamcluster"], "scenario": ["arenas, FT", "OpenMP, FT"]},
+    "tbb-numa": {"program": ["mg"], "scenario": ["noap, FT", "NACS, NADD"]},
+    "portability": {"machine": ["nehalem-e5520"], "program": ["mg"], "scenario": ["arenas, FT", "OpenMP, FT"]},
     "contention": {"program": ["mg"], "scenario": ["NACS, NADD, idle paper"]},
     "loop-cost": {"cache_scale": [64], "scenario": ["static, FT", "NACS, NADD"]},
     "near-and-far": {"machine": ["bulldozer"]},
