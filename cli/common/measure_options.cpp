@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "measure/units.hpp"
-#include "platform/output_file.hpp"
 #include "topology/environment.hpp"
 
 namespace homing::cli {
@@ -84,10 +83,14 @@ output_file::output_file(const std::string& name) : name_(name) {
   if (name.empty()) return;
   std::error_code error;
   is_new_ = !std::filesystem::exists(name, error);
-  const platform::opened_output out = platform::open_output(name.c_str(), platform::output_mode::append);
-  if (out.file >= 0) file_.reset(::fdopen(out.file, "a"));
+  open(platform::output_mode::append);
+}
+
+void output_file::open(platform::output_mode mode) {
+  const platform::opened_output out = platform::open_output(name_.c_str(), mode);
+  file_.reset(out.file >= 0 ? ::fdopen(out.file, "w") : nullptr);
   if (!file_)
-    throw std::runtime_error("can't write " + name + ": " + (out.problem ? out.problem : std::strerror(errno)));
+    throw std::runtime_error("can't write " + name_ + ": " + (out.problem ? out.problem : std::strerror(errno)));
 }
 
 output_file::~output_file() {
@@ -99,11 +102,10 @@ output_file::~output_file() {
 
 void output_file::write(const std::string& text) {
   written_ = true;
-  struct stat now {};
-  const int file = ::fileno(file_.get());
-  const bool has_old = ::fstat(file, &now) == 0 && S_ISREG(now.st_mode) && now.st_size != 0;
-  const bool written = (!has_old || ::ftruncate(file, 0) == 0) && std::fputs(text.c_str(), file_.get()) >= 0 &&
-                       std::fflush(file_.get()) == 0;
+  struct stat info {};
+  // What is in it goes only now. Not what stdout writes into the same: open_output() sees to that.
+  if (::fstat(::fileno(file_.get()), &info) == 0 && S_ISREG(info.st_mode)) open(platform::output_mode::replace);
+  const bool written = std::fputs(text.c_str(), file_.get()) >= 0 && std::fflush(file_.get()) == 0;
   if (!written) throw std::runtime_error("can't write " + name_ + ": " + std::strerror(errno));
 }
 

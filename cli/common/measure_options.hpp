@@ -10,6 +10,7 @@
 #include "common/parse.hpp"
 #include "measure/placed_buffer.hpp"
 #include "measure/plan.hpp"
+#include "platform/output_file.hpp"
 
 namespace homing::cli {
 
@@ -45,6 +46,8 @@ class output_file {
   struct closer {
     void operator()(std::FILE* f) const noexcept { std::fclose(f); }
   };
+  void open(platform::output_mode mode);
+
   std::string name_;
   std::unique_ptr<std::FILE, closer> file_;
   bool is_new_ = false;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "platform/cpu_set.hpp"
 #include "platform/files.hpp"
 
 namespace homing::cli {
@@ -101,13 +102,20 @@ node_of_cpu::node_of_cpu() {
   // Linux's own lists: hwloc may be told of another machine.
   const std::string folder = "/sys/devices/system/node/";
   const auto list = [](const std::string& path) { return platform::read_file(path).value_or(""); };
+  const auto add = [this](const std::string& cpus, int node) {
+    for (const auto cpu : platform::cpu_set::parse_list(cpus).value_or(platform::cpu_set()).ids()) {
+      nodes_[static_cast<int>(cpu)] = node;
+    }
+  };
   const auto nodes = platform::node_set::parse_list(list(folder + "online"));
-  if (!nodes) return;
+  if (!nodes) {  // a kernel without NUMA: one node
+    const std::string online = list("/sys/devices/system/cpu/online");
+    add(online.empty() ? platform::get_affinity().mask.list() : online, 0);
+    return;
+  }
   for (const auto node : nodes->ids()) {
     const int number = static_cast<int>(node);
-    const auto cpus = platform::cpu_set::parse_list(list(folder + "node" + std::to_string(number) + "/cpulist"));
-    if (!cpus) continue;
-    for (const auto cpu : cpus->ids()) nodes_[static_cast<int>(cpu)] = number;
+    add(list(folder + "node" + std::to_string(number) + "/cpulist"), number);
   }
 }
 

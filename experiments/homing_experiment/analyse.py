@@ -23,9 +23,9 @@ class NoFigure(ExperimentError):
 
     def __init__(self, analysis: dict[str, Any], runs: int) -> None:
         name, response = analysis["name"], analysis["response"]
-        super().__init__(f"analysis '{name}': no row has a {response}", "run the campaign first; "
-                         "`homing experiment status` says how far it is")
         gives = GIVEN_BY.get(response, "a program's answer gives it")
+        super().__init__(f"analysis '{name}': no row has a {response}", gives if runs else
+                         "run the campaign first; `homing experiment status` says how far it is")
         self.why = (f"none of the {runs} runs of these combinations has a {response}; {gives}" if runs else
                     f"no run of these combinations is there, and so no {response}; `homing experiment run` makes them")
 

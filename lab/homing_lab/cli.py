@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from homing_commands import stdout
+from homing_commands import stdout, streams
 from homing_commands.command import Command
 from homing_commands.errors import CommandError
 
@@ -341,22 +341,8 @@ def manual() -> None:
     sys.stdout.write(describe.manual(typer.main.get_command(app)))
 
 
-def _streams_are_open() -> None:
-    """A closed stdin or stderr: its number must not become that of a file of ours."""
-    for number in (0, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            file = os.open(os.devnull, os.O_RDWR)
-            if file != number:
-                os.dup2(file, number)
-                os.close(file)
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)
-
-
 def main() -> None:
-    _streams_are_open()
+    streams.are_open()
     try:
         with stdout.checked():
             app(prog_name="homing lab")

@@ -6,7 +6,7 @@ import os
 from homing_commands.errors import CommandError
 
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_SHORT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 SHOWN_MOST = 200  # characters of a value that a message shows
 
 
@@ -20,7 +20,7 @@ class LabError(CommandError):
 def of_system(error: OSError) -> LabError:
     """What the system refused, where nothing nearer knows what that was for."""
     what = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
-    hint = "expected a disk with room, and limits (ulimit -a) that allow for it" if error.errno in _FULL else ""
+    hint = "expected a disk with room, and limits (ulimit -a) that allow for it" if error.errno in _SHORT else ""
     return LabError(f"{what}{error.strerror or error}", hint)
 
 

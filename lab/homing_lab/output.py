@@ -8,9 +8,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Where a file can't be made beside the old one, or not in its place: it is written into as it is.
-_NOT_BESIDE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.ENOENT}
-
 
 def _followed(name: str) -> str:
     """The target of a link in the last place, if this user or root made the link."""
@@ -65,26 +62,41 @@ def _write(file: int, content: bytes) -> None:
         out.write(content)
 
 
-def _replaced(name: str, info: os.stat_result, content: bytes) -> bool:
-    """A new file in the old one's place, which stays as it is until the new one is whole. False: not possible here."""
+def _beside(name: str, info: os.stat_result) -> tuple[int, str] | None:
+    """A new file beside the old one, with its mode and owner, open. None: not possible here."""
     temporary = ""
     try:
         file, temporary = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(name) or ".")
-        with open(file, "wb") as out:
-            now = os.fstat(file)
-            if (now.st_uid, now.st_gid) != (info.st_uid, info.st_gid):
-                os.fchown(file, info.st_uid, info.st_gid)
-            os.fchmod(file, stat.S_IMODE(info.st_mode))
-            out.write(content)
-        os.replace(temporary, name)
-        temporary = ""
+        now = os.fstat(file)
+        if (now.st_uid, now.st_gid) != (info.st_uid, info.st_gid):
+            os.fchown(file, info.st_uid, info.st_gid)
+        os.fchmod(file, stat.S_IMODE(info.st_mode))
     except OSError as error:
-        if error.errno not in _NOT_BESIDE:
-            raise OSError(error.errno, error.strerror, name) from error
-        return False
-    finally:
         if temporary:
+            os.close(file)
             os.unlink(temporary)
+        elif error.errno in (errno.ENOSPC, errno.EDQUOT):  # to write in place would lose the old one
+            raise OSError(error.errno, error.strerror, name) from error
+        return None
+    return file, temporary
+
+
+def _replaced(name: str, info: os.stat_result, content: bytes) -> bool:
+    """A new file in the old one's place, which stays as it is until the new one is whole. False: not possible here."""
+    made = _beside(name, info)
+    if made is None:
+        return False
+    file, temporary = made
+    try:
+        _write(file, content)
+    except OSError as error:
+        os.unlink(temporary)
+        raise OSError(error.errno, error.strerror, name) from error
+    try:
+        os.replace(temporary, name)
+    except OSError:
+        os.unlink(temporary)
+        return False
     return True
 
 

@@ -53,6 +53,30 @@ def earlier_runs(folder):
         check(not (folder / "new.json").exists(), f"nor made: {words}")
 
 
+def outputs_of_earlier_runs(folder):
+    """A picture that is there stays until the new one comes; what stdout writes into the same file is not lost."""
+    picture = folder / "picture.svg"
+    for state in ("an earlier one", "none"):
+        if state != "none":
+            picture.write_text("of an earlier run")
+        else:
+            picture.unlink()
+        seen = homing("run", "--report", "--svg", picture, "--", "true")
+        left = picture.read_text() if picture.exists() else "none"
+        check(seen.code == 0 and "no report" in seen.err and left == ("none" if state == "none" else "of an earlier run"), f"no report, and {state}", (left, seen))
+    picture.write_text("of an earlier run, and longer than any picture" * 10000)
+    seen = homing("topology", "--svg", picture)
+    check(seen.code == 0 and is_xml(picture), "a new one, whole, in place of the earlier", seen)
+    for words in (["topology"], ["bandwidth", "--size", "64K", "--repeat", "1", "--threads", "1", "--kernel", "read"]):
+        with picture.open("w") as stdout:
+            stdout.write("before\n")
+            stdout.flush()
+            seen = quietly([*words, "--json", "--svg", picture], lambda: None, stdout=stdout, stderr=subprocess.PIPE)
+        text = picture.read_text()
+        whole = text.startswith("before\n") and text.count("<svg") == text.count("</svg>") == 1 and text.count('"homing": ') == 1
+        check(seen.returncode == 0 and whole, f"{words[0]}: figures and picture in one file", (seen, text[:300]))
+
+
 def links(folder):
     """The library makes a trace anew, and adds to a report: behind a link, both are the file that it leads to."""
     (folder / "results").mkdir()
@@ -186,5 +210,5 @@ def refused_threads(folder):
     check(seen.returncode == 1 and "can't start thread 1 of 1, for CPU " in seen.stderr, "so are threads that measure", seen)
 
 
-main([earlier_runs, links, descriptors, further_traces, late_processes, closed_outputs, lost_report, removed_report, relative_folder,
+main([earlier_runs, outputs_of_earlier_runs, links, descriptors, further_traces, late_processes, closed_outputs, lost_report, removed_report, relative_folder,
       codes_of_shells, refused_threads])

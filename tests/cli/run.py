@@ -275,6 +275,14 @@ def policies(folder):
     narrow = subprocess.run(["taskset", "-c", str(cpu), COMMAND, "run", "-N", "all", "--", sys.executable, "-c", show],
                             text=True, capture_output=True) if shutil.which("taskset") else None
     check(narrow is None or narrow.stdout.split("\n")[0] == str(cpu), "a mask is never widened", narrow)
+    last = max(os.sched_getaffinity(0))
+    real = [n["node"] for n in nodes]
+    if last not in real:  # hwloc is told that each CPU is a node
+        made_up = {"HWLOC_SYNTHETIC": f"node:{last + 1} core:1 pu:1"}
+        seen = homing("run", "-N", last, "--", "true", env=made_up)
+        check(seen.code == 125 and f"'{last}' names node {last}, which does not exist" in seen.err, "a node that only hwloc has been told of", seen)
+        seen = homing("where", "--json", "--", "taskset", "-c", last, sys.executable, "-c", "pass", env=made_up)
+        check(seen.code == 0 and all(thread["node"] in real for thread in json.loads(seen.err)["threads"]), "nor does `where` see one", seen)
     for words in (["--membind", "99"], ["--interleave", "0-99"], ["--membind", "x"], ["--membind="], ["--cpunodebind", "99"],
                   ["--preferred", "!99"], ["-m", "same"], ["-N", "ip:localhost"], ["-m", "netdev:lo"], ["-m", "pci:x"],
                   ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],

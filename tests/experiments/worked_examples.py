@@ -2,15 +2,9 @@
 """Property: `homing experiment analyse` finds what published worked examples found. Method: the data of Jain's book (1991) and of
 Box and Cox (1964), and made-up data whose effects are known. Needs the packages of scripts/setup experiment; else skipped."""
 
-import contextlib
-import io
 import json
 import signal
-import sys
-import tempfile
 import unittest
-from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 from made_up import Campaign  # skips, too
@@ -19,11 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from homing_experiment import analyse, assumptions, bootstrap, box_cox, campaign
-from homing_experiment import cli, design, rows, tables
+from homing_experiment import analyse, assumptions, bootstrap, box_cox
+from homing_experiment import cli, rows, tables
 from homing_experiment.errors import ExperimentError
 from homing_experiment.factorial import Factorial
-from homing_experiment.progress import Progress  # noqa: E402
 
 
 def frame(table: dict, names: tuple[str, str]) -> pd.DataFrame:

@@ -105,8 +105,17 @@ class Output(unittest.TestCase):
         output.write_text(old, "again")
         self.assertEqual((self.folder / "other").read_text(), "again")
 
+    def test_an_owner_that_can_not_be_given(self):
+        """As in a container whose users are not all known: the file is written as it is, and nothing stays beside it."""
+        old = self.folder / "old"
+        old.write_text("before, and longer")
+        for call in ("fchown", "fchmod", "replace"):
+            with mock.patch(f"os.{call}", side_effect=OSError(errno.EINVAL, "no")):
+                output.write_text(old, call)
+            self.assertEqual((old.read_text(), [one.name for one in self.folder.iterdir()]), (call, ["old"]))
+
     def test_the_hint_is_for_what_is_short(self):
-        for number in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
             self.assertIn("ulimit", str(errors.of_system(OSError(number, os.strerror(number), "file"))))
         for number in (errno.EACCES, errno.ENAMETOOLONG, errno.EPERM):
             self.assertEqual(str(errors.of_system(OSError(number, os.strerror(number), "file"))), f"file: {os.strerror(number)}")

@@ -208,6 +208,8 @@ TEST(bad_input, is_an_error_with_a_text) {
   EXPECT_EQ(error(source::origin::synthetic, "node:1 core:4097 pu:1"), "more than 4096 CPUs");
   EXPECT_EQ(error(source::origin::synthetic, "node:2048 pu:1"), "more than 1024 nodes");
   EXPECT_EQ(error(source::origin::synthetic, "pack:400 [numa] [numa] [numa] pu:1"), "more than 1024 nodes");
+  EXPECT_EQ(read({.from = source::origin::synthetic, .text = "node:2 l3:1000 pu:1", .kind = domain_kind::l3}).error,
+            "more than 1024 domains");
   EXPECT_EQ(error(source::origin::synthetic, "node:64\tcore:64\npu:2"), "more than 4096 CPUs");
   for (const char* text : {"node:1 core:0x1400 pu:1", "node:1 core:020000 pu:1", "node:1 core:+5000 pu:1",
                            "node:1core:5000pu:1", "node:5000(memory=1)core:1 pu:1"}) {
