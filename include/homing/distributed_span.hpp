@@ -146,12 +146,13 @@ class distributed_span {
       : on_(detail::strided<T, Dims>::row_major(data, extents)), dist_(std::move(dist)) {
     detail::expect_fit<Dims>(dist_, extents, "distributed_span");
   }
-  /// As many from a pointer on as the distribution has points. (A built-in array is not one: it has a size of its own.)
+  /// As many from a pointer on as the distribution has points. (What has a size of its own, a built-in array too, is a
+  /// range: below.)
   template <class Pointer>
     requires(detail::knows_extents<Dist> && std::is_convertible_v<Pointer, T*> &&
-             !(Dims == 1 && std::is_array_v<std::remove_reference_t<Pointer>>))
+             !(Dims == 1 && std::ranges::contiguous_range<Pointer> && std::ranges::sized_range<Pointer>))
   constexpr distributed_span(Pointer&& data, Dist dist)
-      : distributed_span(static_cast<T*>(data), detail::known_extents<Dims>(dist), dist) {}
+      : distributed_span(static_cast<T*>(std::forward<Pointer>(data)), detail::known_extents<Dims>(dist), dist) {}
   /// All of a vector, an array, built-in or not, a std::span.
   template <std::ranges::contiguous_range R>
     requires(Dims == 1 && std::ranges::sized_range<R> &&

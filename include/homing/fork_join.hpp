@@ -111,10 +111,11 @@ void for_children(Index first, Index last, Body&& body) {
     detail::fork_children<Index>(*lane, first, last, body);
   } else {
     // Counted from 0 on: oneTBB's loop over indices takes their difference in their own type.
-    const auto begin = static_cast<std::size_t>(first);
-    const tbb::blocked_range<std::size_t> children(0, static_cast<std::size_t>(last) - begin);
-    const auto run = [&body, begin](const tbb::blocked_range<std::size_t>& some) {
-      for (std::size_t i = some.begin(); i != some.end(); ++i) body(static_cast<Index>(begin + i));
+    using number = std::common_type_t<std::make_unsigned_t<Index>, std::size_t>;
+    const auto begin = static_cast<number>(first);
+    const tbb::blocked_range<number> children(0, static_cast<number>(last) - begin);
+    const auto run = [&body, begin](const tbb::blocked_range<number>& some) {
+      for (number i = some.begin(); i != some.end(); ++i) body(static_cast<Index>(begin + i));
     };
     tbb::parallel_for(children, run, tbb::simple_partitioner());
   }

@@ -42,7 +42,7 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
     });
     if (context.is_group_execution_cancelled()) return identity;
     for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
-      Value joined(reverse_join(*sums[i - 1], *sums[i]));  // which may return a reference to one of them
+      auto joined = static_cast<Value>(reverse_join(*sums[i - 1], *sums[i]));  // which may return one of them
       sums[i].emplace(std::move(joined));
     }
     detail::run_parts<Range>(parts, context, [&](std::size_t i) {

@@ -79,26 +79,25 @@ inline constexpr std::uint32_t domain_is_fixed = std::uint32_t{1} << 31;
 inline constexpr const char* tasks_door_name = "homing_tasks_door";
 using tasks_door_opener = const tasks_door* (*)();
 
-/// Looks for the table; null if no libtbb.so.12 of ours is there yet. Errors: std::bad_alloc, as door().
-[[nodiscard]] inline const tasks_door* look_for_door() {
-  // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
-  auto open = reinterpret_cast<tasks_door_opener>(dlsym(RTLD_DEFAULT, tasks_door_name));
-  if (open == nullptr) {  // or in a library that only others use
-    void* const library = dlopen("libtbb.so.12", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) return nullptr;
-    open = reinterpret_cast<tasks_door_opener>(dlsym(library, tasks_door_name));
-    dlclose(library);  // ours is never unloaded
-  }
-  const tasks_door* const table = open == nullptr ? nullptr : open();
+/// The table of the libtbb.so.12 that `open` is of; null if that is none of ours. Errors: as door().
+[[nodiscard]] inline const tasks_door* table_of(void* open) {
+  const tasks_door* const table = open == nullptr ? nullptr : reinterpret_cast<tasks_door_opener>(open)();
   return table != nullptr && table->size_bytes >= first_tasks_door_bytes ? table : nullptr;
 }
 
-/// Null if the process runs on another libtbb.so.12 than ours. For those who are linked to TBB: theirs is loaded before
+/// The table that the calling library's own names lead to. Hidden: each library asks for itself, since of two libraries
+/// in a process one may run on our libtbb.so.12 and the other on another.
+[[nodiscard, gnu::visibility("hidden")]] inline const tasks_door* table_of_caller() {
+  // By name and not linked: a weak reference would be bound to nothing in a program that is not position-independent.
+  return table_of(dlsym(RTLD_DEFAULT, tasks_door_name));
+}
+
+/// Null if the caller runs on another libtbb.so.12 than ours. For those who are linked to TBB: theirs is loaded before
 /// they run, so that also null is for good. Hidden: what one library has found is no answer for another, which may
 /// come with the first libtbb.so.12. Errors: std::bad_alloc until it has been found once: the library reads the machine
 /// first.
 [[nodiscard, gnu::visibility("hidden")]] inline const tasks_door* door() {
-  static const tasks_door* const found = look_for_door();
+  static const tasks_door* const found = table_of_caller();
   return found;
 }
 
@@ -130,7 +129,13 @@ using tasks_door_opener = const tasks_door* (*)();
   constexpr std::size_t needed_bytes = offsetof(tasks_door, state_of_lease) + sizeof(tasks_door::state_of_lease);
   const tasks_door* table = known.load(std::memory_order_acquire);
   if (table != nullptr) return table;
-  table = look_for_door();
+  table = table_of_caller();
+  if (table == nullptr) {
+    if (void* const library = dlopen("libtbb.so.12", RTLD_LAZY | RTLD_NOLOAD)) {
+      table = table_of(dlsym(library, tasks_door_name));
+      dlclose(library);  // ours is never unloaded
+    }
+  }
   if (table == nullptr || table->size_bytes < needed_bytes) return nullptr;
   known.store(table, std::memory_order_release);
   return table;

@@ -24,6 +24,14 @@ class distributed_span_test : public ::testing::Test {
   ~distributed_span_test() override { topology::refresh(); }
 };
 
+/// As vectors of linear algebra often are: a range that converts to a pointer, too.
+struct vector_and_pointer : std::vector<int> {
+  vector_and_pointer() : std::vector<int>(4) {}
+  operator int*() { return data(); }  // NOLINT(google-explicit-constructor)
+};
+
+extern int table_of_unknown_size[];
+
 template <std::size_t Dims>
 box<Dims> one(const point<Dims>& at) {
   box<Dims> b{at, at};
@@ -58,6 +66,10 @@ TEST_F(distributed_span_test, places_memory_of_somebody_else) {
   const distributed_span to_constant(constant, block(3));
   static_assert(std::is_same_v<decltype(to_constant), const distributed_span<const int>>);
   EXPECT_EQ(to_constant[2], 3);
+  vector_and_pointer both;
+  EXPECT_DEATH(distributed_span(both, block(20)), "other extents") << "it has a size of its own";
+  EXPECT_EQ(distributed_span<int>(both, block(4)).data(), both.data());
+  EXPECT_EQ(distributed_span(table_of_unknown_size, block(2))[1], 8);
 }
 
 TEST_F(distributed_span_test, a_subview_of_a_subview_has_the_elements_and_homes_of_the_whole) {
@@ -157,5 +169,7 @@ TEST_F(distributed_span_test, runs_of_a_box_have_each_point_once_in_order) {
   EXPECT_EQ(begins, (std::vector<point<3>>{{1, 2, 3}, {1, 3, 3}, {1, 4, 3}, {2, 2, 3}, {2, 3, 3}, {2, 4, 3}}));
   cube.layout().for_each_run({{1, 1, 1}, {1, 2, 2}}, [&](const auto&, auto) { ADD_FAILURE() << "nothing is in it"; });
 }
+
+int table_of_unknown_size[] = {7, 8};
 
 }  // namespace
