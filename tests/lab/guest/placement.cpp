@@ -189,7 +189,8 @@ void held(truth& kernel, const setting& s) {
 /// A pattern too fine for policies, on memory that nobody has touched: pages are made before they are moved, and huge
 /// ones are moved whole.
 void fine_and_untouched(truth& kernel, const setting& s) {
-  const fresh memory(10 * huge_bytes);  // more runs than mappings are allowed
+  // More runs than mappings are allowed, also where a domain without memory shares the node of the one before.
+  const fresh memory(14 * huge_bytes);
   const auto values = memory.values();
   const auto d = block_cyclic(values.size(), elements_per_page<double>(), domain_set::all());
   const placement_report r = enforce(d, values).report();
