@@ -66,8 +66,15 @@ class id_set {
     for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
     return *this;
   }
+  /// What `other` has not.
+  id_set& operator-=(const id_set& other) noexcept {
+    for (std::size_t i = 0; i < words_.size() && i < other.words_.size(); ++i) words_[i] &= ~other.words_[i];
+    words_.trim();
+    return *this;
+  }
   friend id_set operator&(id_set a, const id_set& b) { return a &= b; }
   friend id_set operator|(id_set a, const id_set& b) { return a |= b; }
+  friend id_set operator-(id_set a, const id_set& b) { return a -= b; }
   friend bool operator==(const id_set&, const id_set&) = default;
 
   /// The members, ascending.

@@ -335,6 +335,9 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
   }
   call_one(call, who);
   if (rested) {
+    if (account_.called_for_deques.load(sync::relaxed) && has_use_for_another()) {
+      static_cast<void>(supplier_.make_worker(*this, call.home));
+    }
     for (unsigned called = 1; called != others_called && take_expected_call() && call_another(call.home); ++called) {
     }
   }
@@ -401,12 +404,13 @@ void arena::call_others(domain_index home, unsigned tasks_min) noexcept {
   }
 }
 
-void arena::make_others(domain_index home) noexcept {
-  if (!account_.called_for_deques.load(sync::relaxed)) {
-    return;
+bool arena::make_others(domain_index home) noexcept {
+  unsigned made = 0;
+  while (made != others_made && account_.called_for_deques.load(sync::relaxed) && has_use_for_another() &&
+         supplier_.make_worker(*this, home)) {
+    ++made;
   }
-  for (unsigned i = 0; i != others_made && has_use_for_another() && supplier_.make_worker(*this, home); ++i) {
-  }
+  return made == others_made;
 }
 
 bool arena::call_another(domain_index home) noexcept {

@@ -126,7 +126,8 @@ class arena final : public work_places, private search_caller {
   /// burst of work had use for, or where there are tasks for all that search, and at least so many (> 0).
   void call_others(domain_index home, unsigned tasks_min) noexcept;
   /// [S19] A new worker: has two more made, if there may be more. So all threads are made at the first work, as a tree.
-  void make_others(domain_index home) noexcept;
+  /// True if it has: then these go on, and the caller had better look for work itself.
+  bool make_others(domain_index home) noexcept;
 
   /// [S19] A worker that was called has found a task.
   void worker_was_of_use() noexcept { useful_workers_.fetch_add(1, sync::relaxed); }

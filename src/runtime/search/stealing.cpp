@@ -17,8 +17,9 @@ namespace {
 
 using observe::event;
 
-/// Of an affinity to the thief's own domain: whether it is that of another slot, whose thread looks for work.
-bool is_of_searching_sibling(const thread_state& t, affinity wished) noexcept {
+/// Whether an affinity is that of another slot, whose thread looks for work: it looks into its mail first. That thread
+/// need not be of the slot's home domain: the application's thread is where it is, and workers take what slots are free.
+bool is_of_searching_slot(const thread_state& t, affinity wished) noexcept {
   return names_slot(wished) && slot_of(wished) != t.slot_number && t.in->slot(slot_of(wished)).searching.is_set();
 }
 
@@ -44,7 +45,7 @@ bool is_idle_as_in_figure_9(const thread_state& t, affinity wished) noexcept {
   const arena& a = *t.in;
   const domain_index home = a.home_of(wished);
   if (home == t.domain) {  // the mailbox is the thief's own, and it has looked there
-    return is_of_searching_sibling(t, wished);
+    return is_of_searching_slot(t, wished);
   }
   const arena_domain& d = a.domain(home);
   return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
@@ -71,11 +72,9 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, 
     return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
            (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
   }
-  const domain_index home = a.home_of(wished);
-  if (home == t.domain) {
-    return is_of_searching_sibling(t, wished);
-  }
-  return leave_for_home(t, home, p);
+  const bool is_of_other_slot = names_slot(wished) && slot_of(wished) != t.slot_number;
+  return (is_of_other_slot && (p == patience::some || a.slot(slot_of(wished)).searching.is_set())) ||
+         leave_for_home(t, a.home_of(wished), p);
 }
 
 struct stolen_task {

@@ -142,6 +142,7 @@ void resource_manager::allot() noexcept {
   if (unserved_.load(sync::relaxed)) {
     unserved_.store(false, sync::relaxed);
   }
+  find_first_thread();
   take_newcomers();
   served_before_.swap(served_);
   served_.clear();

@@ -123,6 +123,11 @@ worker* resource_manager::reserve_making(domain_index domain) noexcept {
     return nullptr;
   }
   w->domain = domain;
+  try {
+    w->starts_on = here.usable.binding;
+  } catch (const std::bad_alloc&) {
+    w->starts_on = {};
+  }
   ++here.makings;
   makings_.fetch_add(1, sync::relaxed);
   note_first_making();
@@ -170,17 +175,49 @@ bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
   return !is_refused() && (state_of(domain).makings != 0 || (makings_.load(sync::relaxed) != 0 && has_made_all()));
 }
 
+namespace {
+
+/// The CPUs that a worker of a domain is made on; empty: any of its maker's, as any thread. A maker that is bound to one
+/// CPU keeps that busy, and the new thread would wait there before it could bind itself. So it begins on another one of
+/// its domain, if there is one.
+platform::cpu_set starts_on(const platform::cpu_set& domain) noexcept {
+  try {
+    const platform::cpu_set makers = platform::get_affinity().mask;
+    const platform::cpu_set others = domain - makers;
+    return makers.count() == 1 ? others : platform::cpu_set{};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+/// On those CPUs; empty: its maker's. The error number.
+int resource_manager::create_thread(worker& w, const platform::cpu_set& cpus) noexcept {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, w.stack_bytes);
+  if (!cpus.empty()) {
+    const auto words = cpus.words();
+    // Without memory for that it starts on its maker's.
+    pthread_attr_setaffinity_np(&attributes, words.size_bytes(), reinterpret_cast<const cpu_set_t*>(words.data()));
+  }
+  const int error = pthread_create(&w.thread, &attributes, &worker_entry, &w);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
 /// A thread that sleeps until it is sent somewhere. Its place is reserved; false: it could not be made, and the place
 /// is free again.
 bool resource_manager::make_thread(worker& w) noexcept {
   w.index = names_given_.fetch_add(1, sync::relaxed);
   w.manager = this;
   w.stack_bytes = thread_stack_size();
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, w.stack_bytes);
-  const int error = pthread_create(&w.thread, &attributes, &worker_entry, &w);
-  pthread_attr_destroy(&attributes);
+  const platform::cpu_set cpus = starts_on(std::exchange(w.starts_on, {}));
+  int error = cpus.empty() ? EINVAL : create_thread(w, cpus);
+  if (error != 0) {
+    error = create_thread(w, {});  // a binding may be refused; the worker will ask for it again, and say so
+  }
   {
     holder hold(*this);
     --state_of(w.domain).makings;

@@ -53,6 +53,7 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
   domain_index bound_to{};  ///< whose CPUs it has
+  platform::cpu_set starts_on;  ///< its domain's CPUs, until it is made
   platform::cpu_set seen;   ///< its mask when it was set or looked at last; empty: never
   pthread_t thread{};
 };
@@ -211,6 +212,7 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] bool is_complete(domain_index domain) const noexcept;
   [[nodiscard]] worker* make_in_one_of(std::span<const domain_index> domains) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;
+  [[nodiscard]] static int create_thread(worker& w, const platform::cpu_set& cpus) noexcept;
   [[nodiscard]] worker* reserve_making(domain_index domain) noexcept;
   [[nodiscard]] worker* take_spare() noexcept;
   void free_workers() noexcept;
@@ -235,6 +237,7 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] std::vector<usable_part> parts_of(const platform::cpu_set& cpus) const;
   void rebind_workers();
   void deal() noexcept;
+  void find_first_thread() noexcept;
   void allot_to_all() noexcept;
   [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;

@@ -144,8 +144,9 @@ void name_this_thread(unsigned number) noexcept {
 void resource_manager::worker_main(worker& w) {
   w.parker.park();  // until its maker has assigned it
   if (w.assigned != nullptr) {
-    w.assigned->make_others(w.domain);  // [S19] before it settles in
-    w.assigned->call_others(w.domain, 1);
+    if (!w.assigned->make_others(w.domain)) {  // [S19] before it settles in
+      w.assigned->call_others(w.domain, 1);
+    }
   }
   w.thread_id.store(::gettid(), sync::relaxed);
   thread_state* t = register_worker(w);
