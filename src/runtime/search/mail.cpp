@@ -35,9 +35,6 @@ task* take_mail(thread_state& t, const search_round& how) {
   if (task* found = take_mail(t, home.mail, how)) {
     return found;
   }
-  if (how.with_mail == patience::some) {
-    return nullptr;  // who was called a moment ago is on its way
-  }
   for (arena_slot& sibling : a.slots_of(home)) {
     if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
       if (task* found = take_mail(t, sibling.mail, how)) {

@@ -73,7 +73,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, 
            (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
   }
   const bool is_of_other_slot = names_slot(wished) && slot_of(wished) != t.slot_number;
-  return (is_of_other_slot && (p == patience::some || a.slot(slot_of(wished)).searching.is_set())) ||
+  return (is_of_other_slot && a.slot(slot_of(wished)).searching.is_set()) ||
          leave_for_home(t, a.home_of(wished), p);
 }
 
