@@ -345,7 +345,9 @@ class Campaigns(Folder):
         self.assertRaisesRegex(ExperimentError, "remove that line", self.store.load)
 
 
-class Here(Folder):
+class Build(Folder):
+    """With a build that has one program, and a campaign of it on this machine."""
+
     def setUp(self):
         super().setUp()
         for folder in ("bin", "lib/homing", "programs", "stock"):
@@ -358,6 +360,8 @@ class Here(Folder):
         self.places = places.Places(self.folder, self.folder / "stock")
         self.text = TEXT.replace('"westmere"', '"here"').replace("threads = 4", "threads = 1").replace('["cg", "mg"]', '["cg"]').split("[[leave_out]]")[0]
 
+
+class Here(Build):
     def go(self, text):
         found = self.load(text)
         store = rows.Rows(self.folder / "rows.csv", found)

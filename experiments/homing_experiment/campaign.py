@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Iterator
 
-from . import here, in_lab, rows
+from . import here, in_lab, rows, this_machine
 from .design import Design
 from .errors import ExperimentError
 from .places import Places, tell
@@ -60,9 +60,7 @@ def only_writer(path: Path) -> Iterator[None]:
 
 def host() -> str:
     """The computer outside: its processor, how many CPUs, and the kernel."""
-    model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                  if line.startswith(("model name", "Model"))), platform.machine())
-    return f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}"
+    return f"{this_machine.model_name()}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}"
 
 
 def finished_row(design: Design, places: Places, found: dict[str, Any], started: str, load: float) -> dict[str, Any]:
@@ -74,7 +72,8 @@ def finished_row(design: Design, places: Places, found: dict[str, Any], started:
     environment = {name.removeprefix("env."): value for name, value in s.items() if name.startswith("env.")}
     return {"host_load": load} | found | levels | {name: value for name, value in s.items() if not name.startswith("env.")} | {
         "design": design.hash, "run": run.key, "block": run.block, "place": run.place, "cell": run.cell.key, "run_seed": run.seed,
-        "started": started, "commit": places.commit, "host": host(), "environment": environment}
+        "started": started, "commit": places.commit, "host": host(), "environment": environment,
+        "this_machine": design.moved.column if design.moved else None}
 
 
 def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
@@ -120,6 +119,11 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
     return status(design, store)
 
 
+def moved_to(design: Design) -> dict[str, Any]:
+    """What JSON says of a campaign that is on a real machine in place of its file's."""
+    return {"this_machine": design.moved.machine, "changes": design.moved.told} if design.moved else {}
+
+
 def status(design: Design, store: rows.Rows) -> dict[str, Any]:
     stood = store.load()
     last = {row["run"]: row for row in stood}
@@ -132,4 +136,5 @@ def status(design: Design, store: rows.Rows) -> dict[str, Any]:
             "failed": [{"run": row["run"], "status": row["status"], "message": row["message"], "command": row["command"]} for row in bad],
             "seconds_a_run": sum(seconds) / len(seconds) if seconds else None,
             "seconds_left": left * sum(seconds) / len(seconds) if seconds else None,
-            "builds": rows.builds(stood), "commits": sorted({row["commit"] for row in stood})}
+            "builds": rows.builds(stood), "commits": sorted({row["commit"] for row in stood}),
+            **moved_to(design)}

@@ -14,7 +14,7 @@ from homing_commands import stdout, streams
 from homing_commands.command import Command
 from homing_commands.errors import CommandError
 
-from . import campaign, known, plan, rows
+from . import campaign, here, known, moved, plan, rows
 from .design import Design, load
 from .errors import ExperimentError, of_system
 from .places import Places, rows_file, standing_rows_file, tell
@@ -32,6 +32,7 @@ app = typer.Typer(
 
 File = Annotated[Path, typer.Argument(metavar="FILE.toml", help="the campaign: factors, levels, replicates")]
 RowsFile = Annotated[Optional[Path], typer.Option("--rows", help="the file of rows (default: rows/NAME.csv beside FILE.toml)")]
+Here = Annotated[bool, typer.Option("--here", help="on this machine, in place of the file's; with rows of its own, rows/NAME-here.csv")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout")]
 Build = Annotated[Optional[Path], typer.Option(help="build of Homing (default: the one that this command belongs to)")]
 Stock = Annotated[Optional[Path], typer.Option(help="folder of stock oneTBB's libtbb.so.12")]
@@ -40,6 +41,15 @@ Stock = Annotated[Optional[Path], typer.Option(help="folder of stock oneTBB's li
 def _print(found: dict[str, Any]) -> None:
     json.dump(found, sys.stdout, indent=1)
     sys.stdout.write("\n")
+
+
+def _loaded(file: Path, rows_: Optional[Path], here_: bool, standing: bool = False) -> tuple[Design, rows.Rows]:
+    """A campaign and its rows. `standing`: a file of rows that the user named has to be there."""
+    design = load(file)
+    design = moved.renamed(design) if here_ else design
+    path = (standing_rows_file if standing else rows_file)(design, rows_)
+    design = moved.as_it_stands(design, path) if here_ else design
+    return design, rows.Rows(path, design)
 
 
 def _tell_status(found: dict[str, Any]) -> None:
@@ -53,7 +63,9 @@ def _tell_status(found: dict[str, Any]) -> None:
 @app.command(cls=Command)
 def run(
     file: File,
+    here_: Here = False,
     rows_: RowsFile = None,
+    threads: Annotated[Optional[int], typer.Option("--threads", min=1, max=1024, help="with --here: so many in place of the file's highest count")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="put the rows that stand aside, and begin anew")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="do runs again that failed")] = False,
     minutes: Annotated[Optional[float], typer.Option(min=0, help="begin nothing after so long; the next call goes on")] = None,
@@ -67,14 +79,25 @@ def run(
 
     \b
     Example: homing experiment run experiments/tbb-numa.toml
+    Example: homing experiment run --here experiments/tbb-numa.toml
     """
     design = load(file)
-    store = rows.Rows(rows_file(design, rows_), design)
+    if threads is not None and not here_:
+        raise ExperimentError("--threads needs --here", "without it the campaign's file says how many threads", code=2)
+    design = moved.renamed(design) if here_ else design
+    path = rows_file(design, rows_)
+    design = moved.to_run(design, path, threads, restart) if here_ else design
+    store = rows.Rows(path, design)
+    for line in design.moved.told if design.moved else ():
+        tell(line)
     if dry:
         _dry(design, store, retry, as_json)
         return
     places = Places.find(build, stock)
     known.refuse_unknown(design, places)
+    reason = here.counters_missing(places) if design.moved else ""
+    if reason and design.limits["counters"] != "required":
+        tell(f"without counters of near and far memory: {reason}")
     with campaign.only_writer(store.path):
         aside = store.put_aside() if restart else None
         if aside:
@@ -100,6 +123,7 @@ def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
 @app.command(cls=Command)
 def status(
     file: File,
+    here_: Here = False,
     rows_: RowsFile = None,
     as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="a line a cell: its levels, and how many runs are done")] = False,
@@ -107,8 +131,7 @@ def status(
     """Say how much of a campaign is done, what failed, and how long the rest takes. Exit status 1 if runs failed."""
     if as_json and as_csv:
         raise ExperimentError("status: --json excludes --csv", code=2)
-    design = load(file)
-    store = rows.Rows(rows_file(design, rows_), design)
+    design, store = _loaded(file, rows_, here_)
     found = campaign.status(design, store)
     if as_csv:
         _status_table(design, rows.good(store.load()))
@@ -116,6 +139,8 @@ def status(
         _print(found)
     else:
         _tell_status(found)
+        for line in found.get("changes", []):
+            print(f"  {line}")
     raise typer.Exit(1 if found["failed"] else 0)
 
 
@@ -139,16 +164,17 @@ def _analysed(design: Design, store: rows.Rows, only: Optional[list[str]]) -> tu
     good = rows.good(stood)
     failed = len({row["run"] for row in stood} - {row["run"] for row in good})
     if failed and not good:
-        raise ExperimentError(f"{store.path}: all {failed} runs failed", f"`homing experiment status {design.path}` says how")
+        raise ExperimentError(f"{store.path}: all {failed} runs failed", f"`{design.command('status')}` says how")
     chosen = [one for one in design.analyses if not only or one["name"] in only]
     if not chosen:
-        raise ExperimentError(f"{design.path} asks for no analysis", "add a table [[analysis]] with a response", code=2)
+        raise ExperimentError(f"{design.path} asks for no analysis" + (" of what this machine can have" if design.moved else ""), "add a table [[analysis]] with a response", code=2)
     return good, failed, analyse_all(design, good, chosen)
 
 
 @app.command(cls=Command)
 def analyse(
     file: File,
+    here_: Here = False,
     rows_: RowsFile = None,
     only: Annotated[Optional[list[str]], typer.Option("--only", metavar="NAME", help="this analysis of the file; repeatable")] = None,
     as_json: Json = False,
@@ -161,15 +187,18 @@ def analyse(
     """
     if as_json and as_csv:
         raise ExperimentError("analyse: --json excludes --csv", code=2)
-    design = load(file)
-    _, failed, found = _analysed(design, rows.Rows(standing_rows_file(design, rows_), design), only)
+    design, store = _loaded(file, rows_, here_, standing=True)
+    _, failed, found = _analysed(design, store, only)
     from . import spreadsheet, tables
     from .analyse import with_figures, without_figures
 
     if as_json:
         _print({"schema": 1, "name": design.name, "design": design.hash, "failed": failed,
-                "analyses": with_figures(found), "missing": without_figures(found)})
-    elif as_csv:
+                "analyses": with_figures(found), "missing": without_figures(found), **campaign.moved_to(design)})
+        return
+    for line in design.moved.told if design.moved else ():
+        tell(line)
+    if as_csv:
         for one in without_figures(found):
             tell(f"analysis '{one['name']}' is left out: {one['missing']}")
         sys.stdout.write(spreadsheet.as_csv(with_figures(found)))
@@ -184,6 +213,7 @@ def _left_out(one: dict[str, Any]) -> str:
 @app.command(cls=Command)
 def report(
     file: File,
+    here_: Here = False,
     rows_: RowsFile = None,
     page: Annotated[Optional[Path], typer.Option(help="the page (default: NAME.md beside the rows)")] = None,
     pictures: Annotated[Optional[Path], typer.Option(help="folder of the pictures (default: pictures/ beside the page)")] = None,
@@ -194,8 +224,7 @@ def report(
     \b
     Example: homing experiment report experiments/tbb-numa.toml --page docs/results/tbb-numa.md --pictures docs/pictures/experiments
     """
-    design = load(file)
-    store = rows.Rows(standing_rows_file(design, rows_), design)
+    design, store = _loaded(file, rows_, here_, standing=True)
     good, failed, found = _analysed(design, store, None)
     from . import report as pages
     from .analyse import without_figures
@@ -206,7 +235,7 @@ def report(
     pages.put(page, design, pages.section(design, good, failed, found, page, folder))
     if as_json:
         _print({"schema": 1, "page": str(page), "pictures": str(folder), "runs": len(good), "failed": failed,
-                "missing": without_figures(found)})
+                "missing": without_figures(found), **campaign.moved_to(design)})
     else:
         for one in without_figures(found):
             tell(f"analysis '{one['name']}' has no figures: {one['missing']}")

@@ -42,6 +42,16 @@ class Cell:
         return ", ".join(f"{name} {level}" for name, level in self.levels)
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What became of a campaign that was moved to a real machine: `moved.py`."""
+
+    column: str  # of each row: the machine
+    machine: str  # in words
+    threads: int | None  # that `run` was told
+    told: list[str]  # what is replaced, and what is left out
+
+
 @dataclass
 class Design:
     path: Path
@@ -55,6 +65,13 @@ class Design:
     cells: list[Cell]
     analyses: list[dict[str, Any]]
     hash: str
+    moved: Moved | None = None
+
+    def command(self, words: str, file: str | None = None) -> str:
+        """A command about this campaign, as it is typed. `file`: the campaign's, as it is to be shown."""
+        here = f" --{settings.HERE}" if self.moved else ""
+        threads = f" --threads {self.moved.threads}" if self.moved and self.moved.threads and words.split()[0] == "run" else ""
+        return f"homing experiment {words}{here}{threads} {file or self.path}"
 
 
 def load(path: Path) -> Design:
@@ -91,10 +108,10 @@ def parse(tree: dict[str, Any], path: Path) -> Design:
     limits = _limits(path, tree)
     return Design(path, name, _said(path, tree, "title"), _said(path, tree, "source"), seed, replicates, limits, factors, cells,
                   analyses.parse(path, tree.get("analysis", []), factors, [dict(cell.levels) for cell in cells]),
-                  _hash(name, seed, cells))
+                  hash_of(name, seed, cells))
 
 
-def _hash(name: str, seed: int, cells: list[Cell]) -> str:
+def hash_of(name: str, seed: int, cells: list[Cell]) -> str:
     """Of all that a run's outcome hangs on. Not the number of replicates: more blocks may follow those that stand."""
     text = json.dumps([SCHEMA, name, seed, [(cell.levels, cell.settings) for cell in cells]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -231,13 +248,17 @@ def _settings_of(path: Path, fixed: dict[str, Any], levels: dict[str, Any],
     return found, said_at
 
 
-def _refuse_wide_arena(path: Path, cell: Cell) -> None:
+def arena_is_wide(s: dict[str, Any]) -> bool:
     """A program refuses it, too, run by run: its contender's arena shares the threads that the program has."""
-    contention, threads = cell.settings["contention"], cell.settings["threads"]
-    where, _, rest = contention.partition(":")
+    where, _, rest = s["contention"].partition(":")
     wanted = rest.partition(":")[2].partition("@")[0]
-    if where == "arena" and wanted != "all" and int(wanted) > threads:
-        raise DesignError(f"{path}: {cell.said_at['contention']}", f"{contention!r} beside threads = {threads}",
+    return where == "arena" and wanted != "all" and int(wanted) > s["threads"]
+
+
+def _refuse_wide_arena(path: Path, cell: Cell) -> None:
+    s = cell.settings
+    if arena_is_wide(s):
+        raise DesignError(f"{path}: {cell.said_at['contention']}", f"{s['contention']!r} beside threads = {s['threads']}",
                           "an arena of at most as many threads as the program's")
 
 

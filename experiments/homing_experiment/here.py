@@ -12,14 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import programs
+from . import programs, this_machine
 from .design import Design
 from .errors import ExperimentError
 from .places import ROOT, Places, clean_environment, ended_with_us
-from .plan import Run, all_runs
+from .plan import Run
 from .settings import HERE
-
-THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def with_counters(places: Places, report: Path, words: list[str]) -> list[str]:
@@ -48,7 +46,7 @@ def traffic(report: Path) -> dict[str, Any]:
 
 def refuse_what_is_missing(design: Design, places: Places) -> None:
     """Before anything runs: what this machine lacks for the campaign, each by its name. Raises ExperimentError."""
-    wanted = [run.cell for run in all_runs(design)[: len(design.cells)] if run.cell.settings["machine"] == HERE]
+    wanted = [cell for cell in design.cells if cell.settings["machine"] == HERE]
     if not wanted:
         return
     missing = []
@@ -56,20 +54,12 @@ def refuse_what_is_missing(design: Design, places: Places) -> None:
         reason = counters_missing(places)
         if reason:
             missing.append(f"counters of near and far memory (limits.counters = \"required\"): {reason}")
-    mode = THP.read_text().partition("[")[2].partition("]")[0] if THP.is_file() else "never"
-    for pages in sorted({cell.settings["huge_pages"] for cell in wanted} - {mode, "any"}):
-        missing.append(f"huge_pages = \"{pages}\": {THP} says {mode}; root may write {pages} into it")
-    cpus = len(os.sched_getaffinity(0))
-    threads = max(cell.settings["threads"] for cell in wanted)
-    if threads > cpus:
-        missing.append(f"threads = {threads}: this process may use {cpus} CPUs")
-    for name in ("placement", "cpus"):
-        for node in sorted({cell.settings[name] for cell in wanted if str(cell.settings[name]).startswith("node:")}):
-            if not Path(f"/sys/devices/system/node/node{node.removeprefix('node:')}").is_dir():
-                missing.append(f"{name} = \"{node}\": there is no such node")
+    machine = this_machine.found()
+    missing += dict.fromkeys(reason for cell in wanted for reason in machine.lacks(cell.settings))
     if missing:
         raise ExperimentError(f"this machine lacks what {design.path.name} asks for:\n  " + "\n  ".join(missing),
-                              "or name a virtual one: machine = \"westmere\"")
+                              "or name a virtual one: machine = \"westmere\"" if design.moved is None else
+                              "or ask for no counters: limits.counters = \"wanted\"")
 
 
 def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
@@ -85,10 +75,11 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:
         report = Path(scratch) / "report"
-        if design.limits["counters"] != "none":
+        counted = design.limits["counters"] != "none"
+        if counted and places.count.is_file():
             words = with_counters(places, report, words)
         status, said, message = finish(words, clean_environment() | own, design.limits["run_s"])
-        seen = traffic(report) if design.limits["counters"] != "none" else {}
+        seen = {} if not counted else traffic(report) if places.count.is_file() else {"reason": counters_missing(places)}
     found["host_seconds"] = time.monotonic() - begun
     ended()
     if status is None:

@@ -48,10 +48,12 @@ def facts(design: Design, rows: list[dict[str, str]], failed: int) -> list[str]:
 
     kinds = sorted({row["kind"] for row in rows})
     loads = [float(row["host_load"]) for row in rows if row["host_load"]]
-    command = f"homing experiment run {shown(design.path)}"
+    file = shown(design.path)
+    machine = f"here: {design.moved.machine}" if design.moved else several("machine")
     return [*(KINDS[kind] for kind in kinds), "", "| | |", "|---|---|",
-            f"| command | `{command}`, then `homing experiment report {shown(design.path)}` |",
-            f"| after | {design.source or '-'} |", f"| machine | {several('machine')}; {several('threads')} threads |",
+            f"| command | `{design.command('run', file)}`, then `{design.command('report', file)}` |",
+            f"| after | {design.source or '-'} |", f"| machine | {machine}; {several('threads')} threads |",
+            *([f"| changes to the file | {'; '.join(design.moved.told).replace('|', '/')} |"] if design.moved else []),
             f"| runs | {len(rows)} of {len(design.cells) * design.replicates}: {len(design.cells)} combinations, "
             f"{design.replicates} blocks in random order, seed {design.seed}" + (f"; {failed} failed" if failed else "") + " |",
             f"| commit | {several('commit')} (`+`: with changes); design {design.hash}; {builds(rows)} build{'s' if builds(rows) > 1 else ''} of each program |",

@@ -21,7 +21,8 @@ RESPONSES = {
 COMPUTATION = "virtual_ms"  # outside the lab: the sum of the repetitions' own times, which the row has as `ms`
 ON_REAL_CLOCKS = "time of all repetitions, in ms"
 BY_THE_LAB = "the lab counts it, on a virtual machine (`homing lab list`)"
-BY_THE_CPU = "the CPU counts it, on a real machine with limits.counters = \"wanted\" or \"required\""
+BY_THE_CPU = "the CPU counts it, on a real machine and where the kernel lets it, with limits.counters = \"wanted\" or with --here"
+COUNTED_BY_THE_CPU = {"local_dram": "near", "remote_dram": "far"}  # what of the lab's lines a real machine counts, too
 GIVEN_BY = {COMPUTATION: "the lab's clock gives it, or the times of a run's repetitions",
             "at_home": "programs and variants with homes give it",
             **dict.fromkeys((*SERVED, "remote_share"), BY_THE_LAB), **dict.fromkeys(("near", "far"), BY_THE_CPU)}

@@ -12,12 +12,12 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import files, programs, settings
-from .columns import IDENTITY, SAID, WHERE
+from .columns import IDENTITY, SAID, THIS_MACHINE, WHERE
 from .design import Design
 from .errors import ExperimentError
 from .plan import Run
@@ -35,7 +35,7 @@ OTHER_COLUMNS = "its columns are not those of this campaign"
 def columns(design: Design) -> list[str]:
     own = [name for name in design.factors if not settings.is_setting(name)]
     plain = list(settings.ALL)
-    return [*IDENTITY, *own, *plain, "environment", *RESPONSES, *SAID, *WHERE, "command"]
+    return [*IDENTITY, *own, *plain, "environment", *RESPONSES, *SAID, *WHERE, *([THIS_MACHINE] if design.moved else []), "command"]
 
 
 def text_of(value: Any) -> str:
@@ -127,7 +127,7 @@ class Rows:
         try:
             reader = csv.DictReader(io.StringIO(content.decode()), strict=True)
             if reader.fieldnames != columns(self.design):
-                self._refuse(OTHER_COLUMNS)
+                self._refuse_other_columns(reader.fieldnames or [])
             cells = {cell.key for cell in self.design.cells}
             found = []
             for row in reader:
@@ -137,6 +137,8 @@ class Rows:
                                  f"{self.design.hash} now")
                 if not wrong and (row["cell"] not in cells or row["run"] != f"{row['block']}/{row['cell']}"):
                     wrong = f"run '{row['run']}', which is none of the campaign's"
+                if not wrong and self.design.moved and row[THIS_MACHINE] != self.design.moved.column:
+                    wrong = f"{THIS_MACHINE}: another one than in the first row"
                 if wrong:
                     raise ExperimentError(f"{self.path}:{reader.line_num}: {wrong}",
                                           "remove that line: its run is done again")
@@ -145,8 +147,15 @@ class Rows:
             raise ExperimentError(f"can't read {self.path}: {error}") from error
         return found
 
+    def _refuse_other_columns(self, names: Sequence[str]) -> None:
+        if self.design.moved and "machine" in names and THIS_MACHINE not in names:
+            raise ExperimentError(f"{self.path}: its rows were not made with --here", "choose another file with --rows, or leave --here out", code=2)
+        if not self.design.moved and THIS_MACHINE in names:
+            raise ExperimentError(f"{self.path}: its rows were made with --here", "add --here, or choose another file with --rows", code=2)
+        self._refuse(OTHER_COLUMNS)
+
     def _refuse(self, why: str) -> None:
-        raise ExperimentError(f"{self.path}: {why}", f"`homing experiment run --restart {self.design.path}` puts it aside and begins anew; "
+        raise ExperimentError(f"{self.path}: {why}", f"`{self.design.command('run --restart')}` puts it aside and begins anew; "
                               "or undo the change in the campaign's file", code=2)
 
     def put_aside(self) -> Path | None:

@@ -127,6 +127,41 @@ def failures(folder: Path) -> None:
         check(seen.returncode == 2 and seen.stderr == f"homing experiment: --rows {folder}/nowhere: No such file or directory\n", f"{command} --rows", seen)
 
 
+def on_this_machine(folder: Path) -> None:
+    """A campaign of two virtual machines, with `--here`: measured, and without what no machine has."""
+    file = folder / "two.toml"
+    text = TEXT.replace('"small"', '"two"').replace('machine = "here"\nthreads = 2\n', 'size = "512"\n').replace('program = ["transpose", "cg"]', 'machine = ["westmere", "bulldozer"]')
+    text = text.partition("env =")[0] + 'program = "transpose"\n[factors]' + text.partition("[factors]")[2]
+    text = text.replace('["none", "process:compute:1"]', '["none", "process:compute:1@9999"]').replace(
+        "[levels.program.cg]\nsize = \"S3\"", "[levels.machine.westmere]\nthreads = 1\n[levels.machine.bulldozer]\nthreads = 1024")
+    file.write_text(text)
+    seen = run("run", "--here", str(file), "--runs", "2", "--json")
+    said = json.loads(seen.stdout)
+    check(seen.returncode == 0 and said["runs"] == 6 and "with the settings of westmere" in seen.stderr and "@9999" in seen.stderr, "--here: what is left out is named", seen)
+    check(said["changes"] and all(line in seen.stderr for line in said["changes"]), "--here: in JSON, too", seen)
+    seen = run("run", "--here", str(file))
+    found = list(csv.DictReader((folder / "rows" / "two-here.csv").open()))
+    check(seen.returncode == 0 and len(found) == 6 and {(row["kind"], row["machine"], row["result"]) for row in found} == {("measured", "here", "right")}, "--here: measured", seen)
+    model = json.loads(found[0]["this_machine"])["model"]
+    check(model in Path("/proc/cpuinfo").read_text() or model == os.uname().machine, "--here: rows name the processor", model)
+    check(all(row["near"] or row["message"] for row in found), "--here: counters, or why there are none", str(found[0]))
+    check(json.loads(run("status", str(file), "--json").stdout)["done"] == 0, "--here: rows of their own")
+    seen = run("status", "--here", str(file))
+    check(seen.returncode == 0 and "6 of 6 runs" in seen.stdout and "westmere" in seen.stdout, "--here: status", seen)
+    for words in ["run", "--threads", "1", str(file)], ["run", "--here", "--threads", "1024", str(file)]:
+        seen = run(*words)
+        check(seen.returncode in (1, 2) and "threads" in seen.stderr and "Traceback" not in seen.stderr, " ".join(words[:-1]), seen)
+
+
+def meaning_here(folder: Path) -> None:
+    file = folder / "two.toml"
+    seen = run("analyse", "--here", str(file))
+    check(seen.returncode == 0 and ": measured" in seen.stdout and "with the settings of westmere" in seen.stderr, "analyse --here", seen)
+    seen = run("report", "--here", str(file))
+    page = (folder / "rows" / "two-here.md").read_text()
+    check(seen.returncode == 0 and "Measured." in page and "homing experiment run --here" in page and "6 of 6" in page, "report --here", seen)
+
+
 def wrong_words(file: Path) -> None:
     seen = run("status", str(file), "--csv", "--json")
     check(seen.returncode == 2 and seen.stdout == "" and "status: --json excludes --csv" in seen.stderr, "one form", seen)
@@ -168,11 +203,13 @@ def main() -> None:
         output_that_cant_be_written(file)
         a_closed_stderr(file)
         campaign(file)
+        on_this_machine(file.parent)
         seen = run("analyse", str(file))
         if "scripts/setup experiment" in seen.stderr:
             print("skipped from here on: " + seen.stderr.strip())
             sys.exit(77)
         meaning(file)
+        meaning_here(file.parent)
         refusals(file)
         failures(file.parent)
 

@@ -21,7 +21,7 @@ from made_up import Campaign  # skips, too
 
 import matplotlib.pyplot as plt
 import numpy as np
-from homing_experiment import analyse, campaign, design, plots, report, rows, tables
+from homing_experiment import analyse, campaign, design, moved, plots, report, rows, tables, this_machine
 from homing_experiment.errors import ExperimentError
 from homing_experiment.progress import Progress
 from homing_experiment.responses import SERVED
@@ -71,6 +71,7 @@ def made_up(file: Path, text: str, value) -> tuple[design.Design, list[dict[str,
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGNS = ROOT / "experiments"
+LARGE = this_machine.Machine("A Processor", {node: 16 for node in range(4)}, [0, 1, 2, 3], "madvise")
 
 
 class RealMachine(unittest.TestCase):
@@ -85,6 +86,9 @@ class RealMachine(unittest.TestCase):
         self.file.write_text(re.sub(r'(?m)^machine = ".*"$', 'machine = "here"', text))
         self.design = design.load(self.file)
         self.assertEqual({cell.settings["machine"] for cell in self.design.cells}, {"here"})
+        self.run_it(folder)
+
+    def run_it(self, folder: Path, **counted: int) -> None:
         source = np.random.default_rng(5)
 
         def answer(_, __, batch, ended):
@@ -94,10 +98,10 @@ class RealMachine(unittest.TestCase):
                 found.append({"run": run, "status": "ok", "kind": "measured", "median_ms": float(np.median(ms)),
                               "ms": " ".join(f"{one:.6g}" for one in ms), "moving_ms": 0.5,
                               "end_to_end_ms": sum(ms) + 0.5, "rate": 1.0, "at_home": 0.5, "parts": "x",
-                              "host_seconds": 1.0, "command": "cg"})
+                              "host_seconds": 1.0, "command": "cg", **counted})
             return found
 
-        store = rows.Rows(folder / "rows" / f"{name}.csv", self.design)
+        store = rows.Rows(folder / "rows" / f"{self.design.name}.csv", self.design)
         with mock.patch.object(campaign.here, "refuse_what_is_missing"):
             campaign.run(self.design, SimpleNamespace(commit="c"), store, campaign.Bounds(), Progress(False), answer)
         self.rows = rows.good(store.load())
@@ -135,6 +139,29 @@ class RealMachine(unittest.TestCase):
                 self.assertEqual({row["analysis"] for row in csv.DictReader(io.StringIO(table[0]))}, set(others))
                 for one in lacking:
                     self.assertIn(f"analysis '{one}' is left out: none of the ", table[1])
+
+    def test_the_papers_campaigns_with_here(self):
+        """As they stand, on a machine with counters: all analyses but those of what remote caches served have figures, and all the
+        factors of several levels."""
+        for file in sorted(CAMPAIGNS.glob("*.toml")):
+            with self.subTest(file.stem):
+                folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+                self.file = folder / file.name
+                self.file.write_text(file.read_text())
+                self.page = folder / "page.md"
+                self.design = moved.move(moved.renamed(design.load(self.file)), LARGE, 16 if file.stem == "near-and-far" else 64)
+                self.run_it(folder, near=1000, far=10)
+                found = json.loads(self.said("analyse", "--here", "--json")[0])
+                lacking = [one["name"] for one in self.design.analyses if one["response"] in ("remote_cache", "remote_share")]
+                self.assertEqual([one["name"] for one in found["missing"]], lacking)
+                self.assertEqual({one["kind"] for one in found["analyses"]}, {"measured"})
+                for one in found["analyses"]:
+                    self.assertFalse([remark for remark in one["remarks"] if "one level" in remark], one["name"])
+                self.said("report", "--here", "--page", str(self.page))
+                page = self.page.read_text()
+                self.assertIn("here: A Processor, 64 CPUs on 4 nodes", page)
+                self.assertIn(f"<!-- made by homing experiment: {file.stem}-here -->", page)
+                self.assertNotIn("odelled", page)
 
     def test_the_time_is_the_sum_of_the_repetitions(self):
         self.measured("tbb-numa")
