@@ -66,6 +66,7 @@ house* here = nullptr;
 
 namespace homing::platform {
 void warn(const char* /*format*/, ...) noexcept {}
+affinity_result get_affinity(pid_t /*thread*/) { return {}; }
 }  // namespace homing::platform
 
 namespace homing::scheduler {

@@ -52,9 +52,9 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   std::size_t stack_bytes = 0;       ///< with which its thread is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
-  domain_index bound_to{};  ///< whose CPUs it has
+  domain_index bound_to{};      ///< whose CPUs it has
   platform::cpu_set starts_on;  ///< its domain's CPUs, until it is made
-  platform::cpu_set seen;   ///< its mask when it was set or looked at last; empty: never
+  platform::cpu_set seen;       ///< its mask when it was set or looked at last; empty: never
   pthread_t thread{};
 };
 

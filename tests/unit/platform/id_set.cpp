@@ -45,6 +45,8 @@ TEST(id_set, grows_and_shrinks_over_the_border) {
   EXPECT_EQ(moved.words().size(), 4U);
   EXPECT_EQ(more & few, few);
   EXPECT_EQ(few | more, more);
+  EXPECT_EQ((more - few).list(), "256,700");
+  EXPECT_TRUE((few - more).empty());
   EXPECT_EQ(cpu_set::from_words(more.words()), more);
   moved.remove(cpu_id{255});
   moved.remove(cpu_id{1});

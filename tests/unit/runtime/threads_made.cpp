@@ -3,13 +3,17 @@
 // holds the library's calls up.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <pthread.h>
+#include <sched.h>
+#include <homing/tasks.hpp>
 
 #include <cerrno>
 #include <thread>
 
+#include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
@@ -28,6 +32,26 @@ constinit sync::atomic<int> inside{0};
 constinit sync::atomic<int> wait_for{0};  ///< calls that are inside at once before any returns; 0: nobody waits
 constinit sync::atomic<bool> held{false};
 constinit sync::atomic<int> refusals_left{0};
+constinit sync::atomic<int> made_bound{0};  ///< calls that name CPUs
+constinit sync::atomic<int> made_there{0};  ///< of these, that name the CPU that their caller is bound to
+constinit sync::atomic<bool> refuses_bound{false};
+
+/// Whether a call names CPUs; counted.
+bool names_cpus(const pthread_attr_t* attributes) {
+  cpu_set_t wanted;
+  cpu_set_t callers;
+  CPU_ZERO(&wanted);
+  CPU_ZERO(&callers);
+  // Without any, the C library says all that it knows.
+  if (pthread_attr_getaffinity_np(attributes, sizeof wanted, &wanted) != 0 || CPU_COUNT(&wanted) == CPU_SETSIZE) {
+    return false;
+  }
+  sched_getaffinity(0, sizeof callers, &callers);
+  CPU_AND(&callers, &callers, &wanted);
+  made_bound.fetch_add(1, sync::relaxed);
+  made_there.fetch_add(CPU_COUNT(&callers) != 0 ? 1 : 0, sync::relaxed);
+  return true;
+}
 
 }  // namespace
 
@@ -39,6 +63,7 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   inside.fetch_add(1, sync::seq_cst);
   while (held.load(sync::seq_cst) || inside.load(sync::seq_cst) < wait_for.load(sync::seq_cst)) sched_yield();
   wait_for.store(0, sync::seq_cst);
+  if (names_cpus(attributes) && refuses_bound.load(sync::relaxed)) return EINVAL;
   return refusals_left.load(sync::relaxed) > 0 && refusals_left.fetch_sub(1, sync::relaxed) > 0
              ? EAGAIN
              : real_pthread_create(thread, attributes, start, argument);
@@ -114,6 +139,76 @@ TEST(threads_made, are_ended_by_finalize) {
       EXPECT_TRUE(tbb::finalize(handle, std::nothrow));
       EXPECT_TRUE(homing::scheduler::resource_manager::current().is_idle());
     }
+  });
+}
+
+/// Binds the calling thread to the first CPU that it may run on. False if there is no other.
+bool binds_itself_to_one_of_several_cpus() {
+  cpu_set_t mine;
+  sched_getaffinity(0, sizeof mine, &mine);
+  if (CPU_COUNT(&mine) < 2) return false;
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &mine)) ++first;
+  CPU_ZERO(&mine);
+  CPU_SET(first, &mine);
+  return sched_setaffinity(0, sizeof mine, &mine) == 0;
+}
+
+/// A thread begins on its maker's CPUs. One that its program has bound to one CPU, and keeps that busy, would keep its
+/// workers waiting: they begin elsewhere. Those that workers make need not be told.
+TEST(threads_made, not_on_the_one_cpu_of_their_maker) {
+  in_own_process({}, [] {
+    const auto limit = threads(4);
+    tbb::task_arena arena(4);
+    arena.initialize();
+    if (!binds_itself_to_one_of_several_cpus()) GTEST_SKIP() << "one CPU";
+    arena.execute([] {
+      tbb::task_group group;
+      group.run([] {});
+      group.wait();
+    });
+    await("all workers", [] { return inside.load(sync::seq_cst) == 3; });
+    EXPECT_GE(made_bound.load(), 1);
+    EXPECT_EQ(made_there.load(), 0);
+  });
+}
+
+/// As a CPU that has gone meanwhile is.
+TEST(threads_made, also_where_a_binding_is_refused) {
+  in_own_process({}, [] {
+    const auto limit = threads(2);
+    refuses_bound.store(true);
+    tbb::task_arena arena(2);
+    arena.initialize();
+    if (!binds_itself_to_one_of_several_cpus()) GTEST_SKIP() << "one CPU";
+    wait_for_a_worker();
+    EXPECT_GE(made_bound.load(), 1);
+  });
+}
+
+/// The manager is made by a thread of domain 0; the first work is that of a thread of domain 1, which counts there. With
+/// three workers, each domain has one thread.
+TEST(threads_made, beside_the_thread_that_asks_first) {
+  in_own_process(on_machine("node:4 core:1 pu:1"), [] {
+    const auto limit = threads(4);
+    EXPECT_EQ(to_index(homing::scheduler::this_thread().domain), 0U);
+    EXPECT_EQ(homing::scheduler::resource_manager::current().domain_count(), 4U);
+    std::jthread([] {
+      sync::atomic<int> threads_in[4] = {};
+      sync::atomic<int> come{0};
+      tbb::task_arena arena(4);
+      arena.execute([&] {
+        tbb::parallel_for(
+            0, 4,
+            [&](int) {
+              threads_in[to_index(homing::current_domain())].fetch_add(1, sync::relaxed);
+              come.fetch_add(1, sync::seq_cst);
+              await("a thread a task", [&] { return come.load(sync::seq_cst) == 4; });
+            },
+            tbb::simple_partitioner{});
+      });
+      for (const auto& in : threads_in) EXPECT_EQ(in.load(), 1);
+    });
   });
 }
 
