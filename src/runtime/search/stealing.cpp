@@ -18,7 +18,7 @@ namespace {
 using observe::event;
 
 /// Whether an affinity is that of another slot, whose thread looks for work: it looks into its mail first. That thread
-/// need not be of the slot's home domain: the application's thread is where it is, and workers take what slots are free.
+/// need not be of the slot's home domain: the application's is where it is, and workers take what slots are free.
 bool is_of_searching_slot(const thread_state& t, affinity wished) noexcept {
   return names_slot(wished) && slot_of(wished) != t.slot_number && t.in->slot(slot_of(wished)).searching.is_set();
 }
@@ -72,9 +72,7 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, 
     return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
            (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
   }
-  const bool is_of_other_slot = names_slot(wished) && slot_of(wished) != t.slot_number;
-  return (is_of_other_slot && a.slot(slot_of(wished)).searching.is_set()) ||
-         leave_for_home(t, a.home_of(wished), p);
+  return is_of_searching_slot(t, wished) || leave_for_home(t, a.home_of(wished), p);
 }
 
 struct stolen_task {

@@ -177,9 +177,9 @@ bool resource_manager::is_full_of_makings(domain_index domain) const noexcept {
 
 namespace {
 
-/// The CPUs that a worker of a domain is made on; empty: any of its maker's, as any thread. A maker that is bound to one
-/// CPU keeps that busy, and the new thread would wait there before it could bind itself. So it begins on another one of
-/// its domain, if there is one.
+/// The CPUs that a worker of a domain is made on; empty: any of its maker's, as any thread. A maker that is bound to
+/// one CPU keeps that busy, and the new thread would wait there before it could bind itself. So it begins on another
+/// one of its domain, if there is one.
 platform::cpu_set starts_on(const platform::cpu_set& domain) noexcept {
   try {
     const platform::cpu_set makers = platform::get_affinity().mask;

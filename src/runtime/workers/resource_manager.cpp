@@ -137,8 +137,8 @@ void resource_manager::deal() noexcept {
   }
 }
 
-/// Under the lock. Until a worker is made, the application's thread counts where it is when it asks for some: its program
-/// may have bound it since the manager was made.
+/// Under the lock. Until a worker is made, the application's thread counts where it is when it asks for some: its
+/// program may have bound it since the manager was made.
 void resource_manager::find_first_thread() noexcept {
   const thread_state* const t = this_thread_or_null;
   if (t != nullptr && t->domain != first_domain_ && made_.load(sync::relaxed) == 0 &&

@@ -186,8 +186,8 @@ TEST(threads_made, also_where_a_binding_is_refused) {
   });
 }
 
-/// The manager is made by a thread of domain 0; the first work is that of a thread of domain 1, which counts there. With
-/// three workers, each domain has one thread.
+/// The manager is made by a thread of domain 0; the first work is that of a thread of domain 1, which counts there.
+/// With three workers, each domain has one thread.
 TEST(threads_made, beside_the_thread_that_asks_first) {
   in_own_process(on_machine("node:4 core:1 pu:1"), [] {
     const auto limit = threads(4);
