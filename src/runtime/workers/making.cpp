@@ -89,8 +89,8 @@ worker* resource_manager::make_in_one_of(std::span<const domain_index> domains) 
 }
 
 bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
-  if (could_make_.load(sync::relaxed) <= 0) {
-    return false;
+  if (could_make_.load(sync::relaxed) <= 0 || idle_.load(sync::relaxed) > 0) {
+    return false;  // relaxed, both: hints; nobody relies on this call [S19]
   }
   for (const domain_index d : machine_.nearest_first(home)) {
     if (!reserve(a, d)) {
