@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Property: where each domain has its threads, the iterations, steps and tasks of the examples that count them run at home, but for a
-bounded share.
+"""Property: where each domain has its threads, the iterations, steps, rows and tasks of the examples run at home: 99%, or 95% where load
+is uneven.
 Method: the examples on a machine of two nodes, by its virtual clock, so that no other load of the host takes CPUs away; three runs
 of each. Usage: examples.py PATH-OF-HOMING FOLDER-OF-EXAMPLES"""
 
@@ -13,8 +13,10 @@ from lab import check, lab, main, need
 FOLDER = Path(sys.argv[2]).resolve()
 LEAST_AT_HOME = {
     "figure8_addressed_loop": 0.99,
-    "figure10_pipeline_stages": 0.95,
-    "figure13_fluid_frames": 0.7,  # phases of 32 tasks: a domain that has done its own helps the other
+    "figure10_pipeline_stages": 0.95,  # its stages have homes, its load is uneven: threads without an item help the other domain
+    "figure11_conjugate_gradient": 0.99,
+    "figure12_image_search": 0.99,
+    "figure13_fluid_frames": 0.99,
 }
 RUNS = 3
 

@@ -1,5 +1,6 @@
 // workers [--threads N]: the kernel's view of our threads. Each worker may run on exactly the CPUs of one domain, each
-// domain has its share of workers, and tasks with an address run on CPUs of that domain, by getcpu.
+// domain has its share of workers, and tasks with an address run on CPUs of that domain, by getcpu. Workers are held
+// until each has work in its domain, and keep it until all have begun: so chance plays no part, and 99% is the bar.
 #include <oneapi/tbb/global_control.h>
 #include <homing/parallel_for.hpp>
 #include <homing/pinned.hpp>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -115,30 +117,104 @@ void binding(int wanted) {
   }
 }
 
-/// Tasks with an address that workers took, and not their maker, in whose deque they lie, too: more at home than in
-/// any other domain, on average.
-void addresses() {
-  const auto maker = std::this_thread::get_id();
-  std::atomic<int> at_home{0}, elsewhere{0}, total{0};
-  for (int round = 0; round != 50; ++round) {
-    homing::task_group group;
-    for (unsigned i = 0; i != 16 * homing::domain_count(); ++i) {
-      group.run(homing::on(i % homing::domain_count()), [&, i] {
-        work();
-        ++total;
-        if (std::this_thread::get_id() == maker) return;
-        ++(runs_in(domain_index{i % homing::domain_count()}) ? at_home : elsewhere);
+/// Runs `f` in a worker, in an arena of all workers and nobody else: all are bound to their domain.
+template <class F>
+void in_worker(int workers, F&& f) {
+  tbb::task_arena arena(workers, 0);
+  const auto over = std::make_shared<std::latch>(1);
+  arena.enqueue([&f, over] {
+    f();
+    over->count_down();
+  });
+  over->wait();
+}
+
+/// All workers but the calling one, held until go(); then each domain's first, and its others with deal(domain). So
+/// nobody looks for work before there is some for him.
+class held_workers {
+ public:
+  explicit held_workers(int workers) : all_(workers - 1), domains_(homing::domain_count()) {
+    for (int i = 1; i != workers; ++i) {
+      tbb::this_task_arena::enqueue([this] {
+        domain_gate& here = domains_[to_index(homing::current_domain())];
+        ++here.workers;
+        all_.count_down();
+        go_.wait(false);
+        if (here.has_first.test_and_set()) here.is_dealt.wait(false);
       });
     }
-    group.wait();
+    all_.wait();
+    for (const domain_gate& d : domains_) counts_.push_back(d.workers);
   }
-  check(total == 50 * 16 * static_cast<int>(homing::domain_count()), "each addressed task ran once",
-        std::to_string(total));
-  // On a busy host few domains have a CPU at a time, and others' workers help: then most may run elsewhere.
-  const int others = static_cast<int>(homing::domain_count()) - 1;
-  check(at_home * others > elsewhere,
-        "addressed tasks that workers took ran on CPUs of their domain rather than of another",
-        std::to_string(at_home) + " to " + std::to_string(elsewhere));
+  /// Of each domain.
+  [[nodiscard]] const std::vector<int>& counts() const { return counts_; }
+  void go() { open(go_); }
+  void deal(std::size_t domain) { open(domains_[domain].is_dealt); }
+
+ private:
+  struct domain_gate {
+    std::atomic<int> workers{0};
+    std::atomic_flag has_first;
+    std::atomic_flag is_dealt;
+  };
+  static void open(std::atomic_flag& gate) {
+    gate.test_and_set();
+    gate.notify_all();
+  }
+
+  std::latch all_;
+  std::vector<int> counts_;
+  std::atomic_flag go_;
+  std::vector<domain_gate> domains_;
+};
+
+/// By who runs them.
+struct tally {
+  std::atomic<int> all{0}, at_home{0};
+  void note(domain_index home, int count = 1) {
+    all += count;
+    if (runs_in(home)) at_home += count;
+  }
+  void judge(int expected, const std::string& what) const {
+    check(all == expected, "each of the " + what + " ran once", std::to_string(all));
+    check(at_home * 100 >= all * 99, what + " ran on CPUs of their home",
+          std::to_string(at_home) + " of " + std::to_string(all));
+  }
+};
+
+/// Some tasks for each worker but the maker. Who has one of his domain's last waits for all to begin: so nobody is
+/// ever without work of his own.
+int round_of_addresses(int workers, tally& seen) {
+  constexpr int a_worker = 4;
+  held_workers held(workers);
+  std::latch last(workers);
+  std::vector<std::atomic<int>> begun(homing::domain_count());
+  homing::task_group group;
+  for (unsigned d = 0; d != homing::domain_count(); ++d) {
+    const int here = held.counts()[d];
+    for (int i = 0; i != a_worker * here; ++i) {
+      group.run(homing::on(d), [&, d, here] {
+        const bool is_last = ++begun[d] > (a_worker - 1) * here;
+        work();
+        seen.note(domain_index{d});
+        if (is_last) last.arrive_and_wait();
+      });
+    }
+    held.deal(d);
+  }
+  held.go();
+  last.arrive_and_wait();  // the maker would take back what lies in its deque
+  group.wait();
+  return a_worker * (workers - 1);
+}
+
+void addresses(int workers) {
+  tally seen;
+  int sent = 0;
+  in_worker(workers, [&] {
+    for (int round = 0; round != 50; ++round) sent += round_of_addresses(workers, seen);
+  });
+  seen.judge(sent, "addressed tasks");
 }
 
 /// Wherever it was before.
@@ -167,24 +243,38 @@ void pinned_sections() {
   }
 }
 
-/// With everybody free to help others: a hint, which most tasks follow.
-void hints() {
-  constexpr int size = 4096;
-  const auto blocks = homing::block(size);
-  std::atomic<int> there{0}, total{0};
-  for (int round = 0; round != 20; ++round) {
-    homing::parallel_for(
-        tbb::blocked_range<std::size_t>(0, size, 16),
-        [&](const tbb::blocked_range<std::size_t>& r) {
-          for (std::size_t i = r.begin(); i != r.end(); ++i) work();
-          total += static_cast<int>(r.size());
-          if (runs_in(blocks.home_of(r.begin()))) there += static_cast<int>(r.size());
-        },
-        blocks);
-  }
-  check(total == 20 * size, "each iteration ran once", std::to_string(total));
-  check(there > total / 2, "most iterations ran on CPUs of their home",
-        std::to_string(there) + " of " + std::to_string(total));
+/// A loop with a part for each worker, the caller among them; each waits for all others. A domain's part is dealt to
+/// its workers by the one that comes first, before it begins its own.
+int round_of_hints(int workers, tally& seen) {
+  constexpr std::size_t grain = 16;
+  held_workers held(workers);
+  std::vector<double> shares(held.counts().begin(), held.counts().end());
+  ++shares[to_index(homing::current_domain())];
+  const auto size = grain * static_cast<std::size_t>(workers);
+  const auto blocks = homing::block(size, homing::domain_set::all(), homing::weights(shares), grain);
+  std::latch all(workers);
+  const auto caller = std::this_thread::get_id();
+  homing::parallel_for(
+      tbb::blocked_range<std::size_t>(0, size, grain),
+      [&](const tbb::blocked_range<std::size_t>& r) {
+        const domain_index home = blocks.home_of(r.begin());
+        held.deal(to_index(home));
+        if (std::this_thread::get_id() == caller) held.go();
+        for (std::size_t i = r.begin(); i != r.end(); ++i) work();
+        seen.note(home, static_cast<int>(r.size()));
+        all.arrive_and_wait();
+      },
+      blocks);
+  return static_cast<int>(size);
+}
+
+void hints(int workers) {
+  tally seen;
+  int size = 0;
+  in_worker(workers, [&] {
+    for (int round = 0; round != 20; ++round) size += round_of_hints(workers, seen);
+  });
+  seen.judge(size, "iterations");
 }
 
 }  // namespace
@@ -203,8 +293,8 @@ int main(int argc, char** argv) {
         std::to_string(machine.default_concurrency()));
   binding(threads);
   if (threads >= 2 * static_cast<int>(machine.domains().size())) {  // a worker in each domain
-    addresses();
-    hints();
+    addresses(threads - 1);
+    hints(threads - 1);
   }
   pinned_sections();
   return verdict();

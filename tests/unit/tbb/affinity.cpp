@@ -1,6 +1,6 @@
 // A loop with an affinity_partitioner runs again where it ran before, one with a static_partitioner on the same
 // threads, and a task's affinity is never rewritten: made-up machines of 1, 2 and 4 nodes, each in a process of its
-// own.
+// own. All threads are there, and each is held until its own range can have come: so chance plays no part.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
@@ -8,88 +8,103 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <numeric>
 #include <ostream>
 #include <thread>
 #include <vector>
 
 #include "unit/common/await.hpp"
+#include "unit/common/held_threads.hpp"
 #include "unit/common/own_process.hpp"
 
 namespace {
 
 using homing::testing::await;
+using homing::testing::held_threads;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
 
 struct machine_case {
   const char* topology;
-  int nodes;
   int threads;
   friend void PrintTo(const machine_case& c, std::ostream* out) { *out << c.topology; }
 };
 
-class affinity : public ::testing::TestWithParam<machine_case> {
- protected:
-  /// Slots are dealt to the nodes in equal blocks.
-  static int node_of(int slot) { return slot * GetParam().nodes / GetParam().threads; }
-};
+class affinity : public ::testing::TestWithParam<machine_case> {};
 
-/// As many chunks as threads, and each waits for all others: so all threads are there, and each has one. With nothing
-/// else to steal, where a chunk runs is the runtime's choice alone.
+/// Loops of as many ranges as threads, and each range waits for all others: so each thread has one. A thread is held
+/// until as many ranges have begun as lie before the one that it had last: then that one is in its mailbox. At first it
+/// is the one of its slot's number.
+template <class Partitioner>
 class loop {
  public:
-  explicit loop(int threads) : threads_(threads), slots_(static_cast<std::size_t>(threads)) {}
+  explicit loop(int threads) : threads_(threads) {
+    for (int i = 0; i < threads; ++i) {
+      slots_.push_back(i);
+    }
+    ids_.resize(slots_.size());
+  }
 
-  /// The slot of each chunk.
-  const std::vector<int>& run() {
-    std::atomic<int> here{0};
+  /// From inside an arena of all threads.
+  void run() {
+    const std::vector<int> last = slots_;
+    std::atomic<int> begun{0};
+    tbb::task_arena inside(tbb::attach{});
+    const held_threads others(inside, static_cast<unsigned>(threads_) - 1, [&] {
+      const auto mine = std::find(last.begin(), last.end(), tbb::this_task_arena::current_thread_index());
+      return begun.load() >= static_cast<int>(mine - last.begin());
+    });
     tbb::parallel_for(
         tbb::blocked_range<int>(0, threads_, 1),
         [&](const tbb::blocked_range<int>& range) {
           for (int i = range.begin(); i != range.end(); ++i) {
             slots_[static_cast<std::size_t>(i)] = tbb::this_task_arena::current_thread_index();
+            ids_[static_cast<std::size_t>(i)] = std::this_thread::get_id();
           }
-          here += static_cast<int>(range.size());
-          await("all threads of a loop", [&] { return here.load() == threads_; });
+          begun += static_cast<int>(range.size());
+          await("all threads of a loop", [&] { return begun.load() == threads_; });
         },
         partitioner_);
-    return slots_;
   }
+  /// Of each range, in the last loop.
+  [[nodiscard]] const std::vector<int>& slots() const { return slots_; }
+  [[nodiscard]] const std::vector<std::thread::id>& ids() const { return ids_; }
 
  private:
   const int threads_;
   std::vector<int> slots_;
-  tbb::affinity_partitioner partitioner_;
+  std::vector<std::thread::id> ids_;
+  Partitioner partitioner_;
 };
+
+/// How many are in their places.
+template <class T>
+int count_same(const std::vector<T>& one, const std::vector<T>& other) {
+  return std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(), std::equal_to<>());
+}
 
 TEST_P(affinity, a_loop_runs_again_where_it_ran_before) {
   in_own_process(on_machine(GetParam().topology), [] {
-    constexpr int repetitions = 1000;
+    constexpr int repetitions = 300;
     const int threads = GetParam().threads;
-    loop same(threads);
-    std::vector<int> before = same.run();
+    loop<tbb::affinity_partitioner> same(threads);
+    same.run();
     int same_slot = 0;
-    int same_node = 0;
     for (int i = 0; i < repetitions; ++i) {
-      const std::vector<int> now = same.run();
-      for (std::size_t chunk = 0; chunk < now.size(); ++chunk) {
-        same_slot += now[chunk] == before[chunk] ? 1 : 0;
-        same_node += node_of(now[chunk]) == node_of(before[chunk]) ? 1 : 0;
-      }
-      before = now;
+      const std::vector<int> before = same.slots();
+      same.run();
+      same_slot += count_same(before, same.slots());
     }
-    // All of them on a machine with nothing else to do; where threads lose their CPUs, some are late for their chunks.
-    EXPECT_GE(same_slot, repetitions * threads * 3 / 4);
-    EXPECT_GE(same_node, repetitions * threads * 3 / 4);
+    EXPECT_EQ(same_slot, repetitions * threads);
   });
 }
 
 INSTANTIATE_TEST_SUITE_P(machines, affinity,
-                         ::testing::Values(machine_case{"node:1 core:4 pu:1", 1, 4},
-                                           machine_case{"node:2 core:2 pu:1", 2, 4},
-                                           machine_case{"node:4 core:2 pu:1", 4, 8}));
+                         ::testing::Values(machine_case{"node:1 core:4 pu:1", 4}, machine_case{"node:2 core:2 pu:1", 4},
+                                           machine_case{"node:4 core:2 pu:1", 8}));
 
 /// Says where it was meant to run and where it did.
 class addressed_task final : public tbb::detail::d1::task {
@@ -111,44 +126,22 @@ class addressed_task final : public tbb::detail::d1::task {
   const tbb::detail::d1::slot_id address_;
 };
 
-/// Loops of one range a thread, all threads at once in each, and loop after loop, so that nobody falls asleep. How many
-/// ranges ran on another thread than in the loop before.
-int moved_ranges(tbb::task_arena& arena, std::vector<std::thread::id>& before, int loops) {
-  const int threads = static_cast<int>(before.size());
-  int moved = 0;
-  for (int l = 0; l < loops; ++l) {
-    std::vector<std::thread::id> now(before.size());
-    std::atomic<int> present{0};
-    arena.execute([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<int>(0, threads, 1),
-          [&](const tbb::blocked_range<int>& range) {
-            now[static_cast<std::size_t>(range.begin())] = std::this_thread::get_id();
-            ++present;
-            await("all threads", [&] { return present == threads; });
-          },
-          tbb::static_partitioner());
-    });
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      moved += now[i] != before[i] ? 1 : 0;
-    }
-    before = now;
-  }
-  return moved;
-}
-
-/// Where threads lose their CPUs to others, some are late for their ranges, and no scheduler could keep them. So a
-/// series of loops must come in which next to nobody is late; left to chance, 15 of 16 ranges would move in each.
+/// On more threads than CPUs, of which some fall asleep between the loops.
 TEST_P(affinity, of_a_static_loop_brings_a_range_back_to_its_thread) {
   in_own_process(on_machine(GetParam().topology), [] {
-    constexpr std::size_t threads = 16;
-    constexpr int loops = 5;
+    constexpr int threads = 16;
+    constexpr int repetitions = 50;
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     tbb::task_arena arena(threads);
-    std::vector<std::thread::id> before(threads);
-    static_cast<void>(moved_ranges(arena, before, 1));
-    await("a series of loops whose ranges stay on their threads",
-          [&] { return moved_ranges(arena, before, loops) <= static_cast<int>(threads) * loops / 20; });
+    loop<tbb::static_partitioner> same(threads);
+    arena.execute([&] { same.run(); });
+    int same_thread = 0;
+    for (int i = 0; i < repetitions; ++i) {
+      const std::vector<std::thread::id> before = same.ids();
+      arena.execute([&] { same.run(); });
+      same_thread += count_same(before, same.ids());
+    }
+    EXPECT_EQ(same_thread, repetitions * threads);
   });
 }
 
