@@ -335,8 +335,10 @@ void arena::call_somebody(const work_call& call, reach who) noexcept {
   }
   call_one(call, who);
   if (rested) {
-    if (account_.called_for_deques.load(sync::relaxed) && has_use_for_another()) {
-      static_cast<void>(supplier_.make_worker(*this, call.home));  // where threads are made still: two make the others
+    // [S19] Where threads are made still, two make the others. Not if nobody could be sent.
+    if (account_.workers.load(sync::relaxed) != 0 && account_.called_for_deques.load(sync::relaxed) &&
+        has_use_for_another()) {
+      static_cast<void>(supplier_.make_worker(*this, call.home));
     }
     for (unsigned called = 1; called != others_called && take_expected_call() && call_another(call.home); ++called) {
     }

@@ -89,8 +89,8 @@ worker* resource_manager::make_in_one_of(std::span<const domain_index> domains) 
 }
 
 bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
-  if (could_make_.load(sync::relaxed) <= 0 || idle_.load(sync::relaxed) > 0) {
-    return false;  // relaxed, both: hints; nobody relies on this call [S19]
+  if (could_make_.load(sync::relaxed) <= 0 || idle_.load(sync::relaxed) > 0 || is_refused()) {
+    return false;  // relaxed, all: hints; nobody relies on this call [S19]
   }
   for (const domain_index d : machine_.nearest_first(home)) {
     if (!reserve(a, d)) {
@@ -102,9 +102,9 @@ bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
     }
     unreserve(a, d);
     // [S7] Whoever found the place taken by us may have called nobody; partner: an announcement, then the look at the
-    // places.
+    // places. So may a stand-in that looked meanwhile [A26], where nobody idles: this call looks for one, too.
     sync::full_fence();
-    if (idle_.load(sync::seq_cst) > 0 && a.has_work(no_isolation, arena::anybody)) {
+    if (available() > 0 && a.has_work(no_isolation, arena::anybody)) {
       return send_worker(a, home, domain_count_, turned_away::gives_up);
     }
   }

@@ -137,13 +137,16 @@ void resource_manager::deal() noexcept {
   }
 }
 
-/// Under the lock. Until a worker is made, the application's thread counts where it is when it asks for some: its
-/// program may have bound it since the manager was made.
+/// Under the lock. Until a worker is made or leased, the application's thread counts where it is when it asks for some:
+/// its program may have bound it since the manager was made. A pinned section's domain is not its own.
 void resource_manager::find_first_thread() noexcept {
   const thread_state* const t = this_thread_or_null;
-  if (t != nullptr && t->domain != first_domain_ && made_.load(sync::relaxed) == 0 &&
-      makings_.load(sync::relaxed) == 0) {
-    first_domain_ = t->domain;
+  if (t == nullptr || made_.load(sync::relaxed) != 0 || makings_.load(sync::relaxed) != 0 ||
+      leases_.leased_total() != 0 || (t->in != nullptr && t->in->is_of_one_domain())) {
+    return;
+  }
+  if (const domain_index here = present_domain(settings_); here != first_domain_) {
+    first_domain_ = here;
     deal();
   }
 }

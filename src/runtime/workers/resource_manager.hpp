@@ -50,11 +50,11 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   bool stands_by = false;            ///< written as `assigned`: it has been called to stand in where that must be [A26]
   bool ends = false;                 ///< written as `assigned`: by the ender, which has taken it off the list [A28]
   std::size_t stack_bytes = 0;       ///< with which its thread is made
+  platform::cpu_set starts_on;       ///< its domain's CPUs when its place was reserved, until it is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
-  domain_index bound_to{};      ///< whose CPUs it has
-  platform::cpu_set starts_on;  ///< its domain's CPUs, until it is made
-  platform::cpu_set seen;       ///< its mask when it was set or looked at last; empty: never
+  domain_index bound_to{};  ///< whose CPUs it has
+  platform::cpu_set seen;   ///< its mask when it was set or looked at last; empty: never
   pthread_t thread{};
 };
 
@@ -309,7 +309,7 @@ class resource_manager final : public worker_supplier {
   platform::cpu_set usable_;                 ///< CPUs of a real machine; guarded by lock_
   platform::cpu_set first_thread_;           ///< its mask when it was looked at last; guarded by lock_
   bool rebind_ = false;                      ///< a worker's CPUs went while it was bound to them; guarded by lock_
-  domain_index first_domain_{};              ///< in which the application's first thread counts; guarded by lock_
+  domain_index first_domain_{};              ///< in which the application's thread counts; guarded by lock_
 
   sync::atomic<unsigned> allowed_workers_{0};
   sync::atomic<unsigned> made_{0};

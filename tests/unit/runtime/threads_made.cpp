@@ -8,10 +8,12 @@
 #include <oneapi/tbb/task_group.h>
 #include <pthread.h>
 #include <sched.h>
+#include <homing/pinned.hpp>
 #include <homing/tasks.hpp>
 
 #include <cerrno>
 #include <thread>
+#include <vector>
 
 #include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
@@ -186,6 +188,24 @@ TEST(threads_made, also_where_a_binding_is_refused) {
   });
 }
 
+/// In an arena of all threads: how many are in each of four domains. All of them have come when it returns.
+std::vector<int> threads_by_domain(int count) {
+  sync::atomic<int> threads_in[4] = {};
+  sync::atomic<int> come{0};
+  tbb::task_arena arena(count);
+  arena.execute([&] {
+    tbb::parallel_for(
+        0, count,
+        [&](int) {
+          threads_in[homing::to_index(homing::current_domain())].fetch_add(1, sync::relaxed);
+          come.fetch_add(1, sync::seq_cst);
+          await("a thread a task", [&] { return come.load(sync::seq_cst) == count; });
+        },
+        tbb::simple_partitioner{});
+  });
+  return {threads_in[0].load(), threads_in[1].load(), threads_in[2].load(), threads_in[3].load()};
+}
+
 /// The manager is made by a thread of domain 0; the first work is that of a thread of domain 1, which counts there.
 /// With three workers, each domain has one thread.
 TEST(threads_made, beside_the_thread_that_asks_first) {
@@ -193,22 +213,21 @@ TEST(threads_made, beside_the_thread_that_asks_first) {
     const auto limit = threads(4);
     EXPECT_EQ(to_index(homing::scheduler::this_thread().domain), 0U);
     EXPECT_EQ(homing::scheduler::resource_manager::current().domain_count(), 4U);
-    std::jthread([] {
-      sync::atomic<int> threads_in[4] = {};
-      sync::atomic<int> come{0};
-      tbb::task_arena arena(4);
-      arena.execute([&] {
-        tbb::parallel_for(
-            0, 4,
-            [&](int) {
-              threads_in[to_index(homing::current_domain())].fetch_add(1, sync::relaxed);
-              come.fetch_add(1, sync::seq_cst);
-              await("a thread a task", [&] { return come.load(sync::seq_cst) == 4; });
-            },
-            tbb::simple_partitioner{});
-      });
-      for (const auto& in : threads_in) EXPECT_EQ(in.load(), 1);
+    std::jthread([] { EXPECT_EQ(threads_by_domain(4), (std::vector{1, 1, 1, 1})); });
+  });
+}
+
+/// Nor does a thread count in the domain of a pinned section that is its first work.
+TEST(threads_made, beside_a_thread_whose_first_work_is_pinned) {
+  in_own_process(on_machine("node:4 core:2 pu:1"), [] {
+    const auto limit = threads(8);
+    EXPECT_EQ(to_index(homing::scheduler::this_thread().domain), 0U);
+    homing::pinned(1U, [] {
+      tbb::task_group group;
+      group.run([] {});
+      group.wait();
     });
+    EXPECT_EQ(threads_by_domain(8), (std::vector{2, 2, 2, 2}));
   });
 }
 
