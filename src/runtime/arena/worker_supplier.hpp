@@ -98,8 +98,8 @@ class worker_supplier {
   /// Wakes or makes a worker for the arena, of `home` if that is short of workers, else of one of the next domains, so
   /// many in all. False if none can come.
   virtual bool send_worker(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept = 0;
-  /// [S19] Makes a worker for the arena, near `home` if it can be, and none while some idle. Wakes one only for work that
-  /// another caller may have left to this call. False if none has been sent.
+  /// [S19] Makes a worker for the arena, near `home` if it can be, and none while some idle. Wakes one only for work
+  /// that another caller may have left to this call. False if none has been sent.
   virtual bool make_worker(arena& a, domain_index home) noexcept = 0;
   /// [A15] For what was enqueued and has nobody: asks for a worker some times more.
   virtual void insist_on_worker(arena& a) noexcept = 0;
