@@ -5,7 +5,10 @@
 #include <homing/tasks.hpp>
 
 #include <array>
+#include <cstdint>
+#include <thread>
 
+#include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
@@ -178,6 +181,84 @@ TEST(mailbox_idle, a_wrong_rule_is_said_and_replaced) {
               homing::scheduler::idle_rule::homing);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
               "homing: HOMING_MAILBOX_IDLE=TBB is not valid: expected tbb, homing or paper; using homing\n");
+  });
+}
+
+/// A task for a slot, and who ran it.
+class task_for_slot final : public tbb::detail::d1::task {
+ public:
+  tbb::detail::d1::task* execute(tbb::detail::d1::execution_data& /*ed*/) override {
+    ran_by_.store(&homing::scheduler::this_thread(), sync::release);
+    return nullptr;
+  }
+  tbb::detail::d1::task* cancel(tbb::detail::d1::execution_data& ed) override { return execute(ed); }
+  [[nodiscard]] const homing::scheduler::thread_state* ran_by() const { return ran_by_.load(sync::acquire); }
+
+ private:
+  sync::atomic<const homing::scheduler::thread_state*> ran_by_{nullptr};
+};
+
+/// The application's thread is of domain 1, in slot 0, whose home is domain 0. A worker of domain 0 has a task for that
+/// slot in its deque; one of domain 1 looks for work, and finds no other.
+class slot_of_another_domain {
+ public:
+  void run() {
+    const auto limit = threads(4);
+    tbb::task_arena arena(4, 1U);
+    arena.execute([&] {
+      tbb::task_group group;
+      group.run_and_wait([] {});  // the first wait: from here on the thread has its domain
+      EXPECT_EQ(to_index(homing::current_domain()), 1U);
+      for (int i = 0; i < 3; ++i) {
+        arena.enqueue([this] { come(homing::scheduler::this_thread()); });
+      }
+      await("the end", [&] { return over_.load(sync::acquire); });
+    });
+  }
+
+ private:
+  void come(homing::scheduler::thread_state& me) {
+    const bool is_thief = to_index(me.domain) == 1;
+    if (is_thief) thief_.store(&me, sync::release);
+    come_.fetch_add(1, sync::acq_rel);
+    await("three workers", [&] { return come_.load(sync::acquire) == 3; });
+    if (is_thief) return;
+    if (posters_.fetch_add(1, sync::acq_rel) == 0) {
+      post(me.in->slot(homing::scheduler::slot_id{0}).searching);
+      over_.store(true, sync::release);
+    }
+    await("the end", [&] { return over_.load(sync::acquire); });
+  }
+
+  /// `addressee`: the flag of a thread that does something else meanwhile, so that it does not fetch its mail.
+  void post(homing::scheduler::search_flag& addressee) {
+    constexpr std::uint64_t looks = 200;  // many more than a thief has patience for
+    homing::scheduler::thread_state* const thief = thief_.load(sync::acquire);
+    ASSERT_NE(thief, nullptr) << "a worker of domain 1";
+    const auto passed_by = [&] { return thief->counters.read(homing::observe::event::bypass); };
+    const std::uint64_t before = passed_by();
+    tbb::task_group_context context;
+    addressee.set();
+    tbb::detail::d1::spawn(task_, context, tbb::detail::d1::slot_id{0});
+    await("the thief's looks", [&] { return task_.ran_by() != nullptr || passed_by() - before >= looks; });
+    EXPECT_EQ(task_.ran_by(), nullptr) << "while the thread of its slot looks for work";
+    addressee.clear();
+    await("the task", [&] { return task_.ran_by() != nullptr; });
+    EXPECT_EQ(task_.ran_by(), thief);
+  }
+
+  sync::atomic<int> come_{0};
+  sync::atomic<int> posters_{0};
+  sync::atomic<bool> over_{false};
+  sync::atomic<homing::scheduler::thread_state*> thief_{nullptr};
+  task_for_slot task_;
+};
+
+TEST(mailbox_idle, a_slots_task_is_left_to_its_searching_thread_of_whatever_domain) {
+  in_own_process(two_domains("homing"), [] {
+    EXPECT_EQ(to_index(homing::scheduler::this_thread().domain), 0U);
+    EXPECT_EQ(homing::scheduler::resource_manager::current().domain_count(), 2U);
+    std::jthread([] { slot_of_another_domain().run(); });
   });
 }
 

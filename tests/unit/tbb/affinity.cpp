@@ -88,7 +88,7 @@ int count_same(const std::vector<T>& one, const std::vector<T>& other) {
 
 TEST_P(affinity, a_loop_runs_again_where_it_ran_before) {
   in_own_process(on_machine(GetParam().topology), [] {
-    constexpr int repetitions = 300;
+    constexpr int repetitions = 1000;
     const int threads = GetParam().threads;
     loop<tbb::affinity_partitioner> same(threads);
     same.run();
