@@ -1,5 +1,6 @@
-// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, or four of
-// 1 us. What shows is how many threads take part before the region is over.
+// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, four of 1 us,
+// or what a server sends to its workers, some shorter still. What shows is how many threads take part before the region
+// is over.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_for_each.h>
@@ -122,11 +123,13 @@ int main(int argc, char** argv) {
     graph.wait_for_all();
   });
   tbb::task_arena arena(session.threads());
-  all.measure("enqueue_2us", threads, [&] {  // from outside: nobody in the arena but workers
+  const auto enqueue = [&](std::size_t tasks, const auto& task) {  // from outside: nobody in the arena but workers
     const std::uint64_t before = all.done();
-    for (std::size_t i = 0; i < threads; ++i) arena.enqueue(two_us);
-    while (all.done() != before + threads) std::this_thread::yield();
-  });
+    for (std::size_t i = 0; i < tasks; ++i) arena.enqueue(task);
+    while (all.done() != before + tasks) std::this_thread::yield();
+  };
+  all.measure("enqueue_2us", threads, [&] { enqueue(threads, two_us); });
+  all.measure("enqueue_200ns", threads, [&] { enqueue(threads, [&all] { all.task(2 * bench::steps_100_ns); }); });
   all.measure("enqueue_inside_1us", 8 * threads, [&] {
     const std::uint64_t before = all.done();
     arena.execute([&] {
