@@ -49,6 +49,11 @@ int dispatch(int count, char** words) {
   }
   const std::string first = words[1];
   const arguments rest(words + 2, words + count);
+  const bool is_own_option = first == "--version" || first == "--help" || first == "-h";
+  if (is_own_option && !rest.empty()) {
+    complain(first + " takes no more words: " + rest.front() + " (see homing --help, or homing SUBCOMMAND --help)");
+    return exit_usage;
+  }
   if (first == "--version") {
     std::printf("homing %s\n", homing::version());
     return exit_ok;

@@ -79,10 +79,22 @@ class Files(Folder):
     def test_rows_that_can_t_be(self):
         for name, value in (("median_ms", "abc"), ("median_ms", "nan"), ("block", "x"), ("cell", "zz"),
                             ("kind", "foo"), ("place", ""),
-                            ("host_seconds", "-inf"), ("ms", "1.5 x"), ("ms", "1.5 nan"), ("run", "0/zz")):
+                            ("host_seconds", "-inf"), ("ms", "1.5 x"), ("ms", "1.5 nan"), ("run", "0/zz"),
+                            ("median_ms", "1_0"), ("median_ms", "1e308"), ("ms", "1_0"), ("place", "\uff11")):
             self.changed(name, value)
             with self.assertRaisesRegex(ExperimentError, "rows.csv:4: .*\n.*remove that line"):
                 self.store.load()
+
+    def test_a_number_without_an_end(self):
+        """More digits than Python reads."""
+        table = list(csv.reader(io.StringIO(self.whole.decode())))
+        digits, at = "9" * 5000, table[0].index
+        table[3][at("block")], table[3][at("run")] = digits, f"{digits}/{table[3][at('cell')]}"
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(table)
+        self.store.path.write_text(text.getvalue())
+        with self.assertRaisesRegex(ExperimentError, "rows.csv:4: block '9{60}', which is no number"):
+            self.store.load()
 
     def test_what_is_no_file(self):
         """A FIFO is not waited for, not renamed, and nothing is written into it."""

@@ -149,6 +149,9 @@ std::optional<int> waiting_child::wait(int options) {
 int exit_code_of(int status) noexcept { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 std::string start_problem(const std::string& program, int error_number) {
+  if (program.empty()) {
+    return "can't start a program whose name is empty, perhaps that of a shell variable that is not set; give one";
+  }
   return "can't start " + program + ": " + std::strerror(error_number);
 }
 

@@ -17,6 +17,17 @@ node_list absent(std::string_view text, const std::string& node, const node_set&
   return refused(text, "names node " + node + ", which does not exist or may not be used", usable);
 }
 
+// Stricter than the kernel's own lists, which allow white space at the end, no text at all, and -0.
+bool looks_like_list(std::string_view text) {
+  char before = ',';
+  for (const char c : text) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit && (before < '0' || (c != ',' && c != '-'))) return false;  // a sign comes behind a digit
+    before = c;
+  }
+  return !text.empty();
+}
+
 node_list all_but(const node_set& named, std::string_view text, const node_set& usable) {
   node_set others = usable;
   for (const auto id : named.ids()) others.remove(id);
@@ -49,9 +60,7 @@ node_list parse_nodes(std::string_view text, const node_set& usable, const node_
   }
   const bool relative = rest.starts_with('+');
   if (relative) rest.remove_prefix(1);
-  // The kernel's own lists allow white space at the end and no text at all; numactl's don't.
-  const bool clean = !rest.empty() && rest.find_first_not_of("0123456789,-") == std::string_view::npos;
-  const auto numbers = clean ? node_set::parse_list(rest) : std::nullopt;
+  const auto numbers = looks_like_list(rest) ? node_set::parse_list(rest) : std::nullopt;
   if (!numbers) return refused(text, "is not a list of nodes such as 0-1,3 or all, !0, +0, same, netdev:eth0", usable);
   node_set named;
   const auto members = usable.ids();

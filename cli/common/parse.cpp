@@ -70,20 +70,60 @@ option_page option_of(const CLI::Option& option) {
   return page;
 }
 
-// An empty value would count as none, and the program would run as if nothing had been asked for. Empty: none has one.
-// Of the words, since a flag with an empty value (--report=) reads as one without.
-std::string option_with_empty_value(const CLI::App& app, const arguments& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::size_t sign = std::min(words[i].find('='), words[i].size());
-    const std::string name = words[i].substr(0, sign);
-    const CLI::Option* const option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
-    if (option == nullptr) continue;
-    const bool is_empty =
-        sign + 1 == words[i].size() ||  // --report=
-        (sign == words[i].size() && option->get_expected_max() > 0 && i + 1 < words.size() && words[i + 1].empty());
-    if (is_empty) return option->get_name(false, false);
+// The option that a word names, with a value behind a sign = or without.
+const CLI::Option* named_by(const CLI::App& app, const std::string& word) {
+  return word.starts_with('-') ? app.get_option_no_throw(word.substr(0, word.find('='))) : nullptr;
+}
+
+bool has_empty_part(const std::string& list, char between) {
+  return list.front() == between || list.back() == between || list.find(std::string(2, between)) != std::string::npos;
+}
+
+// What is wrong with a value; empty: nothing that is seen without knowing what it is for. An empty one would count as
+// none, as would an empty part of a list, and the command would do as if nothing had been asked for.
+std::string problem_of_value(const CLI::Option& option, const std::string& value) {
+  const std::string name = option.get_name(false, false);
+  if (value.empty()) {
+    return name + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " + name +
+           " out";
   }
-  return "";
+  const char comma = option.get_delimiter();
+  if (comma == '\0' || !has_empty_part(value, comma)) return "";
+  return name + ' ' + value +
+         ": a name in this list is empty; expected one comma between two names, and none at an end";
+}
+
+// The same of an option's value in the next word, which CLI11 would take whatever it is.
+std::string problem_of_next(const CLI::App& app, const CLI::Option& option, const std::string& next) {
+  if (next != "--" && named_by(app, next) == nullptr) return problem_of_value(option, next);
+  const std::string name = option.get_name(false, false);
+  return name + ": expected its value, and found " + next + "; give one, or write " + name + '=' + next +
+         " if that is it";
+}
+
+// Of the words, since CLI11 reads a flag with an empty value (--report=) as one without. Empty: nothing is wrong.
+std::string problem_of_words(const CLI::App& app, const arguments& words) {
+  const CLI::Option* list = nullptr;  // an option whose list goes on until the next option
+  std::string problem;
+  for (std::size_t i = 0; problem.empty() && i < words.size() && words[i] != "--"; ++i) {
+    const CLI::Option* const option = named_by(app, words[i]);
+    const std::size_t sign = words[i].find('=');
+    if (option == nullptr) {
+      if (list != nullptr) {
+        problem = problem_of_value(*list, words[i]);
+      } else if (words[i].empty()) {
+        problem = "a word is empty, perhaps that of a shell variable that is not set; give one, or leave it out";
+      }
+      continue;
+    }
+    list = option->get_delimiter() != '\0' ? option : nullptr;
+    if (sign != std::string::npos) {
+      problem = problem_of_value(*option, words[i].substr(sign + 1));
+    } else if (option->get_items_expected_max() > 0 && i + 1 < words.size()) {
+      problem = problem_of_next(app, *option, words[++i]);
+    }
+  }
+  return problem;
 }
 
 }  // namespace
@@ -98,9 +138,8 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
     page_wanted = nullptr;
     return false;
   }
-  if (const std::string option = option_with_empty_value(app, args); !option.empty()) {
-    complain(option + ": its value is empty, perhaps that of a shell variable that is not set; give one, or leave " +
-             option + " out (see " + app.get_name() + " --help)");
+  if (const std::string problem = problem_of_words(app, args); !problem.empty()) {
+    complain(problem + " (see " + app.get_name() + " --help)");
     result = usage;
     return false;
   }

@@ -13,6 +13,10 @@ inline constexpr const char* usual_exit_codes =
     "  1    it failed, or a variable was not valid; one line on stderr says why\n"
     "  2    wrong usage\n";
 
+/// What --topology takes.
+inline constexpr const char* machine_expected =
+    "; expected a machine such as \"node:4 core:2 pu:1\", or an hwloc XML file";
+
 /// Parses `args`. Returns true if the command shall go on; otherwise `result` is the exit code:
 /// help was printed on stdout (0), or what was wrong on stderr (`usage`).
 /// When page_of() asks, it is given the description, and the command does not go on either.

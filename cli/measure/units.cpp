@@ -39,7 +39,7 @@ parsed<std::uint64_t> parse_size(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  const bool is_number = error == std::errc{} && text.front() >= '0' && text.front() <= '9';
+  const bool is_number = error == std::errc{} && text.front() >= '0' && text.front() <= '9' && *(end - 1) != '.';
   for (const auto& [name, factor] : units) {
     if (!is_number || unit != name) continue;
     const double bytes = number * factor;

@@ -116,7 +116,7 @@ std::optional<std::string> prepare_environment(const run_options& options) {
                          platform::env_length_max);
     }
     const auto machine = topology::read({.from = origin, .text = text});
-    if (!machine.value) return "--topology " + options.topology + ": " + machine.error;
+    if (!machine.value) return "--topology " + options.topology + ": " + machine.error + machine_expected;
     set("HOMING_TOPOLOGY", text);
   }
   set("HOMING_STEAL", options.steal);
@@ -142,6 +142,8 @@ std::optional<std::string> prepare_environment(const run_options& options) {
 std::optional<std::string> contradiction(const run_options& options, bool report) {
   if (options.tbb == "stock") {
     const char* const needs_ours = !options.svg.empty()        ? "--svg"
+                                   : options.json              ? "--json"
+                                   : options.csv               ? "--csv"
                                    : report                    ? "--report"
                                    : !options.trace.empty()    ? "--trace"
                                    : !options.threads.empty()  ? "--threads"

@@ -1,5 +1,6 @@
 #include "run/files.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t report_bytes_max = std::size_t{1} << 30;
 
-enum class kind { any, regular };
+// A file that an option names, and what may be in it already, which goes.
+struct named_file {
+  enum class kind { any, regular };
+
+  std::string option;
+  std::string path;
+  kind wanted = kind::any;
+  const char* what = nullptr;   // what it is to be, for people; null: whatever is there goes
+  std::string_view begin = {};  // how such a file begins
+};
+
+// As src/observe/trace_file.cpp begins a trace, in hand_on_json(); tests/cli/run.py fails where the two differ.
+constexpr std::string_view trace_begin = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":";
+// As src/observe/report.cpp begins a report.
+constexpr std::string_view report_begin = "{\"homing\":";
 
 // The file itself, behind all links. Not for names of descriptors.
 std::string resolved(const std::string& path) {
@@ -49,30 +64,66 @@ const char* open_and_close(const std::string& path, platform::output_mode mode) 
   return out.problem;
 }
 
-// Why the file that an option names can't be written; nothing if it can. What is in it stays. A pipe is not opened: its
-// reader would see it end.
-std::optional<std::string> problem_of(const std::string& option, const std::string& path, kind wanted) {
-  if (path.empty()) return std::nullopt;
-  std::error_code error;
-  const bool is_new = !fs::exists(path, error);
-  const bool is_regular = fs::is_regular_file(path, error) && (wanted == kind::any || !names_descriptor(path));
-  if (fs::is_directory(path, error) || (wanted == kind::regular && !is_new && !is_regular)) {
-    return option + path + ": is not a file";
-  }
-  if (!is_new && !is_regular) return std::nullopt;
-  if (const char* const problem = open_and_close(path, platform::output_mode::append)) {
-    return option + path + ": " + problem;
-  }
-  if (is_new) fs::remove(resolved(path), error);
-  return std::nullopt;
-}
-
-// As src/observe/trace_file.cpp begins a trace, in hand_on_json(); tests/cli/run.py fails where the two differ.
-bool looks_like_trace(const fs::path& path) {
-  constexpr std::string_view begin = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":";
+bool begins_with(const fs::path& path, std::string_view begin) {
   std::string text(begin.size(), ' ');
   std::ifstream file(path, std::ios::binary);
   return file.read(text.data(), static_cast<std::streamsize>(text.size())) && text == begin;
+}
+
+// Whether stdout or stderr goes into the file, by whatever name.
+bool is_standard_output(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return false;
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat open {};
+    if (::fstat(standard, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino) return true;
+  }
+  return false;
+}
+
+// Why the content of a regular file must stay; nothing if it may go.
+std::optional<std::string> reason_to_keep(const named_file& file) {
+  if (file.what == nullptr || names_descriptor(file.path)) return std::nullopt;
+  if (is_standard_output(file.path)) {  // a report goes behind what is there
+    if (file.wanted == named_file::kind::any) return std::nullopt;
+    return file.option + file.path + ": stdout or stderr goes into this file, and " + file.what +
+           " would take its place; expected a file of its own: name another";
+  }
+  std::error_code error;
+  if (fs::file_size(file.path, error) == 0 || begins_with(file.path, file.begin)) return std::nullopt;
+  return file.option + file.path + ": is not " + file.what + ", and stays as it is; expected " + file.what +
+         " of an earlier run, an empty file or a new name: name another file, or remove this one";
+}
+
+// Why the file that an option names can't be written; nothing if it can. What is in it stays. A pipe is not opened: its
+// reader would see it end.
+std::optional<std::string> problem_of(const named_file& file) {
+  using kind = named_file::kind;
+  const std::string& path = file.path;
+  if (path.empty()) return std::nullopt;
+  std::error_code error;
+  const bool is_new = !fs::exists(path, error);
+  const bool is_regular = fs::is_regular_file(path, error) && (file.wanted == kind::any || !names_descriptor(path));
+  if (fs::is_directory(path, error) || (file.wanted == kind::regular && !is_new && !is_regular)) {
+    return file.option + path + ": is not a file";
+  }
+  if (!is_new && !is_regular) return std::nullopt;
+  if (const char* const problem = open_and_close(path, platform::output_mode::append)) {
+    return file.option + path + ": " + problem;
+  }
+  if (!is_new) return reason_to_keep(file);
+  fs::remove(resolved(path), error);
+  return std::nullopt;
+}
+
+// Each would write its own in place of the other's.
+std::optional<std::string> problem_of_two(const named_file& one, const named_file& other) {
+  if (one.path.empty() || other.path.empty()) return std::nullopt;
+  std::error_code error;
+  const auto place = [&](const std::string& path) { return fs::weakly_canonical(fs::absolute(path, error), error); };
+  if (!fs::equivalent(one.path, other.path, error) && place(one.path) != place(other.path)) return std::nullopt;
+  return one.option + one.path + " and " + other.option + other.path +
+         " are one file; expected a file for each: name another for one of the two";
 }
 
 // Whether `name` is that of a further process's trace: `trace`, a full stop and a number, perhaps another.
@@ -90,7 +141,7 @@ void remove_further_traces(const fs::path& trace) {
   for (fs::directory_iterator at(trace.parent_path(), error), end; !error && at != end; at.increment(error)) {
     if (!at->is_symlink(error) && at->is_regular_file(error) &&
         is_of_further_process(at->path().filename().string(), trace.filename().string()) &&
-        looks_like_trace(at->path())) {
+        begins_with(at->path(), trace_begin)) {
       traces.push_back(at->path());
     }
   }
@@ -132,9 +183,15 @@ std::string folder_for_reports() {
 }  // namespace
 
 std::optional<std::string> prepare(const run_files& files) {
-  auto error = problem_of("--trace ", files.trace, kind::regular);
-  if (!error) error = problem_of("--report=", files.report, kind::any);
-  if (!error) error = problem_of("--svg ", files.svg, kind::any);
+  using kind = named_file::kind;
+  const named_file trace{"--trace ", files.trace, kind::regular, "a trace", trace_begin};
+  const named_file report{"--report=", files.report, kind::any, "a report", report_begin};
+  const named_file svg{"--svg ", files.svg};
+  auto error = problem_of_two(trace, report);
+  if (!error) error = problem_of_two(trace, svg);
+  for (const named_file* file : {&trace, &report, &svg}) {
+    if (!error) error = problem_of(*file);
+  }
   if (error) return error;
   if (!files.trace.empty()) prepare_trace(files.trace);
   if (!files.report.empty()) prepare_report(files.report);

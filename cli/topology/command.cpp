@@ -169,8 +169,7 @@ int topology_command(const arguments& args) {
                                     .kind = kind_of_environment(),
                                     .limits = {.threads = threads_of_environment()}});
     if (!asked.value) {
-      complain("--topology " + text + ": " + asked.error +
-               "; expected a machine such as \"node:4 core:2 pu:1\", or an hwloc XML file");
+      complain("--topology " + text + ": " + asked.error + machine_expected);
       return exit_failure;
     }
     m = asked.value;

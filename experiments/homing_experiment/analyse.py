@@ -108,6 +108,9 @@ def _model(frame: pd.DataFrame, analysis: dict[str, Any], found: dict[str, Any])
     blocks = analysis["blocks"]
     if blocks is not None:
         frame, blocks = _whole_blocks(frame, blocks, found)
+    if frame["y"].nunique() == 1:
+        raise ExperimentError(f"all {len(frame)} runs have the same {analysis['response']}, {frame['y'].iloc[0]:g}",
+                              "nothing varies, so that there are no effects: choose another response")
     plain = Factorial(frame, factors, confidence, blocks)
     profile = box_cox.profile(frame["y"].to_numpy(), plain.matrix)
     transform, reason = box_cox.decide(analysis["transform"], frame["y"].to_numpy(), profile)

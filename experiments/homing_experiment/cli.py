@@ -231,6 +231,7 @@ def report(
 
     page = page or store.path.with_suffix(".md")
     folder = pictures or page.parent / "pictures"
+    pages.refuse_own_files(page, design, store.path)
     pages.words_around(page, design)  # refused before a picture is drawn
     pages.put(page, design, pages.section(design, good, failed, found, page, folder))
     if as_json:

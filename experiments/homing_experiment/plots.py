@@ -25,7 +25,7 @@ HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 
 def _style(mode: str) -> dict[str, Any]:
     ink, paper, grid = MODES[mode]["ink"], MODES[mode]["paper"], MODES[mode]["grid"]
-    return {"svg.fonttype": "none", "svg.hashsalt": "homing", "font.family": "sans-serif", "font.size": 10, "axes.edgecolor": ink, "axes.labelcolor": ink,
+    return {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "homing", "font.family": "sans-serif", "font.size": 10, "axes.edgecolor": ink, "axes.labelcolor": ink,
             "axes.titlesize": 10, "text.color": ink, "xtick.color": ink, "ytick.color": ink, "figure.facecolor": paper, "axes.facecolor": paper,
             "savefig.facecolor": paper, "axes.grid": True, "axes.grid.axis": "y", "grid.color": grid, "grid.linewidth": 0.6, "axes.axisbelow": True,
             "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "hatch.linewidth": 0.7, "hatch.color": paper}

@@ -3,6 +3,7 @@ words around them stay."""
 
 from __future__ import annotations
 
+import html
 import io
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,12 @@ def picture_links(folder: Path, page: Path, stem: str, text: str) -> str:
 
     light, dark = (os.path.relpath(folder / f"{stem}-{mode}.svg", page.parent) for mode in plots.MODES)
     return (f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-            f'<img src="{light}" alt="{text}"></picture>')
+            f'<img src="{light}" alt="{html.escape(text)}"></picture>')
+
+
+def _line(text: str) -> str:
+    """Of the campaign's file, for a heading or a table's row; no mark, which a comment of HTML is."""
+    return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
 def shown(path: Path) -> str:
@@ -52,7 +58,7 @@ def facts(design: Design, rows: list[dict[str, str]], failed: int) -> list[str]:
     machine = f"here: {design.moved.machine}" if design.moved else several("machine")
     return [*(KINDS[kind] for kind in kinds), "", "| | |", "|---|---|",
             f"| command | `{design.command('run', file)}`, then `{design.command('report', file)}` |",
-            f"| after | {design.source or '-'} |", f"| machine | {machine}; {several('threads')} threads |",
+            f"| after | {_line(design.source).replace('|', '/') or '-'} |", f"| machine | {machine}; {several('threads')} threads |",
             *([f"| changes to the file | {'; '.join(design.moved.told).replace('|', '/')} |"] if design.moved else []),
             f"| runs | {len(rows)} of {len(design.cells) * design.replicates}: {len(design.cells)} combinations, "
             f"{design.replicates} blocks in random order, seed {design.seed}" + (f"; {failed} failed" if failed else "") + " |",
@@ -84,13 +90,20 @@ def section(design: Design, rows: list[dict[str, str]], failed: int, found: list
     return "\n".join(lines)
 
 
+def refuse_own_files(page: Path, design: Design, rows_: Path) -> None:
+    """The campaign's file, or its rows, as the page: what is put in would spoil them. Raises ExperimentError."""
+    for file, what in ((design.path, "the campaign's file"), (rows_, "the file of rows")):
+        if page.resolve() == file.resolve():
+            raise ExperimentError(f"--page {page}: is {what}; expected {EXPECTED}", "name another page with --page", code=2)
+
+
 def words_around(page: Path, design: Design) -> tuple[str, str]:
     """What a page has before and behind the campaign's part. Raises ExperimentError if it is none that `put` may
     replace."""
     begin, end = marks(design.name)
     try:
         there = files.is_there(page, EXPECTED)
-        raw = files.content(page, BYTES_MAX, EXPECTED) if there else f"# {design.title or design.name}\n".encode()
+        raw = files.content(page, BYTES_MAX, EXPECTED) if there else f"# {_line(design.title) or design.name}\n".encode()
         before = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
     except UnicodeDecodeError as error:
         raise ExperimentError(f"{page} is no text in UTF-8", "name another page with --page") from error
@@ -109,6 +122,7 @@ def put(page: Path, design: Design, text: str) -> None:
     """Replaces what stands between the campaign's marks; makes the page, or the place at its end, if there is none."""
     begin, end = marks(design.name)
     head, tail = words_around(page, design)
+    text = text.replace("<!--", "&lt;!--")  # of a title or a level: a mark there would end the part too early
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         target = page.resolve()

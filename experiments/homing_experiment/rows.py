@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import re
 import shlex
@@ -26,6 +25,8 @@ from .responses import RESPONSES
 KINDS = ("virtual", "modelled", "measured")  # a made-up machine, the lab's model, a real machine
 COUNTS = ("block", "place", "run_seed")
 FIGURES = (*RESPONSES, "host_load", "host_seconds")
+COUNT = re.compile(r"[0-9]{1,18}")
+FIGURE_MAX = 1e100  # of which a sum of squares is still a number
 BREAKS = re.compile(r"[\r\n\0]+")
 BYTES_MAX = 1 << 28
 EXPECTED = "a file of rows"
@@ -46,24 +47,25 @@ def text_of(value: Any) -> str:
     return json.dumps(value) if isinstance(value, (list, dict)) else str(value)
 
 
+def _is_figure(text: str) -> bool:
+    try:
+        return "_" not in text and abs(float(text)) <= FIGURE_MAX  # not so of nan
+    except ValueError:
+        return False
+
+
 def _wrong(row: dict[str, str]) -> str:
     """What of a row can't be; empty if nothing."""
     if None in row or None in row.values():
         return "a row with other columns than the first line's"
     for name in COUNTS:
-        if not row[name].isdecimal():
-            return f"{name} '{row[name]}', which is no number"
+        if COUNT.fullmatch(row[name]) is None:
+            return f"{name} '{row[name][:60]}', which is no number"
     for name in FIGURES:
-        try:
-            if row[name] and not math.isfinite(float(row[name])):
-                return f"{name} '{row[name]}', which is no figure"
-        except ValueError:
-            return f"{name} '{row[name]}', which is no figure"
-    try:
-        if not all(math.isfinite(float(ms)) for ms in row["ms"].split()):
-            return f"ms '{row['ms']}', which are no times"
-    except ValueError:
-        return f"ms '{row['ms']}', which are no times"
+        if row[name] and not _is_figure(row[name]):
+            return f"{name} '{row[name][:60]}', which is no figure"
+    if not all(map(_is_figure, row["ms"].split())):
+        return f"ms '{row['ms'][:60]}', which are no times"
     return "" if row["kind"] in KINDS else f"kind '{row['kind']}'"
 
 

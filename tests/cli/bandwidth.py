@@ -116,7 +116,9 @@ def variables(_):
 
 
 def bad_input(_):
-    refuses("bandwidth", (["--kernel", "sum"], "sum"), (["--kernel"], "--kernel"))
+    lists = [([f"--kernel={text}"], f"--kernel {text}: a name in this list is empty") for text in ("copy,,triad", ",copy", "copy,", ",")]
+    lists.append((["--kernel", "copy", "triad,,add"], "--kernel triad,,add: a name in this list is empty"))
+    refuses("bandwidth", (["--kernel", "sum"], "sum"), (["--kernel"], "--kernel"), *lists)
 
 
 main([real_machine, made_up_machines, forms_agree, options, variables, bad_input,

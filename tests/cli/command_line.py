@@ -32,8 +32,30 @@ def help_and_version(_):
     for words in (["run", "--report=", "--", "true"], ["where", "1", "--watch="], ["topology", "--domain", ""], ["run", "-m", "", "--", "true"]):
         seen = homing(*words)
         check(seen.code in (2, 125) and "its value is empty" in seen.err and seen.out == "", "empty: " + " ".join(words), seen)
-    seen = homing("topology", "--topology", "nonsense")
-    check(seen.code == 1 and "--topology nonsense: " in seen.err and "node:4" in seen.err, "no made-up machine", seen)
+    for words, code in ((["manual", ""], 2), (["completions", ""], 2), (["where", ""], 2), (["run", "--", ""], 127), (["where", "--", ""], 127)):
+        seen = homing(*words)
+        check(seen.code == code and "shell variable that is not set" in seen.err and seen.out == "", f"an empty word: {words}", seen)
+    for word in ("--version", "--help", "-h"):
+        seen = homing(word, "run")
+        check(seen.code == 2 and f"{word} takes no more words: run" in seen.err and seen.out == "", f"a word behind {word}", seen)
+    for words, code in ((["topology"], 1), (["run", "true"], 125)):
+        seen = homing(words[0], "--topology", "nonsense", *words[1:])
+        check(seen.code == code and "--topology nonsense: " in seen.err and "node:4" in seen.err, f"no made-up machine: {words}", seen)
+    seen = homing("run", "--tbb=stock", "--json", "true")
+    check(seen.code == 125 and "--json needs our library" in seen.err, "the option that was given is named", seen)
+
+
+def an_option_for_a_value(folder):
+    """Who forgets a value is told, and no file gets the name of an option."""
+    for words, found in ((["topology", "--svg", "--json"], "--svg: expected its value, and found --json"),
+                         (["run", "--trace", "--", "true"], "--trace: expected its value, and found --;"),
+                         (["run", "--trace", "--report", "true"], "--trace: expected its value, and found --report"),
+                         (["run", "--svg", "-m", "0", "true"], "--svg: expected its value, and found -m"),
+                         (["run", "-m", "--trace=x", "true"], "--membind: expected its value, and found --trace=x")):
+        seen = homing(*words, cwd=folder)
+        check(seen.code in (2, 125) and found in seen.err and not list(folder.iterdir()), " ".join(words), seen)
+    seen = homing("topology", "--svg=--json", cwd=folder)
+    check(seen.code == 0 and (folder / "--json").read_text().startswith("<svg"), "with a sign = any name is a file's", seen)
 
 
 def external(folder):
@@ -79,4 +101,4 @@ def lost_output(_):
             check(done.returncode == 1 and "can't write" in done.stderr, "full disk: " + " ".join(words), done)
 
 
-main([help_and_version, external, beside, lost_output])
+main([help_and_version, an_option_for_a_value, external, beside, lost_output])

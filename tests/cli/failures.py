@@ -15,6 +15,8 @@ from command import COMMAND, SECONDS_MAX, check, homing, main, script
 from sandbox import CLONE, CLONE3, FORK, VFORK, refuse
 
 REPORT = '{"homing": "0", "domains": 2, "threads": 2, "tasks": {"executed": 10, "home": 9, "away": 1}, "homes": [[0, 0, 9], [0, 1, 1]]}'
+TRACE = '{"displayTimeUnit":"ns","otherData":{"dropped_tasks":0},"traceEvents":[]}\n'
+EARLIER = {"trace.json": TRACE, "report.json": REPORT + "\n", "picture.svg": "of an earlier run"}
 WRITES = f"echo '{REPORT}' >> $HOMING_REPORT"
 
 
@@ -35,9 +37,9 @@ def is_xml(path):
 
 
 def earlier_runs(folder):
-    kept = {name: folder / name for name in ("trace.json", "report.json", "picture.svg")}
-    for path in kept.values():
-        path.write_text("of an earlier run")
+    kept = {name: folder / name for name in EARLIER}
+    for name, path in kept.items():
+        path.write_text(EARLIER[name])
     files = ["--trace", kept["trace.json"], f"--report={kept['report.json']}"]
     picture = ["--trace", kept["trace.json"], "--svg", kept["picture.svg"]]
     for words in ([*files, "-N", "60000", "--", "true"], [*files, "--topology=nonsense", "--", "true"], [*files, "--", "nosuchprogram"],
@@ -46,11 +48,41 @@ def earlier_runs(folder):
                   ["--trace", kept["trace.json"], "--svg", folder / "none/x.svg", "--", "true"]):
         seen = homing("run", *words)
         check(seen.code in (125, 126, 127) and seen.err.count("\n") == 1, f"not started: {words}", seen)
-        untouched = [path.exists() and path.read_text() == "of an earlier run" for path in kept.values()]
+        untouched = [path.exists() and path.read_text() == EARLIER[name] for name, path in kept.items()]
         check(all(untouched), "and no file is touched", (untouched, seen))
     for words in (["--trace", folder / "new.json"], [f"--report={folder}/new.json"], ["--svg", folder / "new.json"]):
         homing("run", *words, "--", "nosuchprogram")
         check(not (folder / "new.json").exists(), f"nor made: {words}")
+
+
+def files_of_others(folder):
+    """A trace or report replaces its like, or an empty file, and nothing else: what a user wrote is never lost."""
+    notes, program = folder / "notes", script(folder / "program", f"#!/bin/sh\n{WRITES}\necho '{TRACE}' > ${{HOMING_TRACE:-/dev/null}}\n")
+    for content in ("a user's notes\n", '{"displayTimeUnit":"ms","traceEvents":[]}', "{", "\0" * 100, REPORT, TRACE):
+        for option, what, own in (("--trace=", "a trace", TRACE), ("--report=", "a report", REPORT)):
+            notes.write_text(content)
+            seen = homing("run", f"{option}{notes}", "--", program)
+            if content == own:
+                check(seen.code == 0 and notes.read_text().startswith(own), f"{option}FILE, of an earlier run", seen)
+                continue
+            check(seen.code == 125 and notes.read_text() == content and seen.err.count("\n") == 1
+                  and f"{option.replace('trace=', 'trace ')}{notes}: is not {what}, and stays" in seen.err and "name another" in seen.err,
+                  f"{option}FILE with {content[:20]!r} is refused, and stays", seen)
+    notes.write_text("a user's notes\n")
+    (folder / "link").symlink_to("notes")
+    seen = homing("run", "--trace", folder / "link", "--", program)
+    check(seen.code == 125 and notes.read_text() == "a user's notes\n", "nor by another name", seen)
+    for words in (["--trace", "x", "--report=./x"], ["--trace", "./x", "--svg", "x"], ["--trace", "notes", f"--report={notes}"]):
+        seen = homing("run", *words, "--", program, cwd=folder)
+        check(seen.code == 125 and "are one file" in seen.err and not (folder / "x").exists(), f"one file for two: {words}", seen)
+    output = folder / "output"
+    with output.open("w") as out:
+        seen = quietly(["run", "--trace", output, "--", "echo", "started"], lambda: None, stdout=out, stderr=subprocess.PIPE)
+    check(seen.returncode == 125 and "stdout or stderr goes into this file" in seen.stderr and output.exists(), "a trace in stdout's place", seen)
+    output.write_text("before\n")
+    with output.open("a") as out:
+        seen = quietly(["run", f"--report={output}", "--", program], lambda: None, stdout=out, stderr=subprocess.PIPE)
+    check(seen.returncode == 0 and output.read_text() == f"before\n{REPORT}\n", "a report behind what is in stdout's file", (seen, output.read_text()))
 
 
 def outputs_of_earlier_runs(folder):
@@ -88,7 +120,7 @@ def links(folder):
             target.unlink(missing_ok=True)
             link.symlink_to(f"results/{name}.json")
             if state == "a file":
-                target.write_text("of an earlier run")
+                target.write_text(EARLIER[f"{name}.json"])
         seen = homing("run", "--trace", folder / "trace.json", f"--report={folder}/report.json", "--", program)
         check(seen.code == 0 and all((folder / f"{name}.json").is_symlink() for name in ("trace", "report")),
               f"a link stays: to {state}", seen)
@@ -119,11 +151,10 @@ def descriptors(folder):
 
 def further_traces(folder):
     """What further processes of an earlier run wrote goes with its trace; what is only named so stays."""
-    trace = '{"displayTimeUnit":"ns","otherData":{"dropped_tasks":0},"traceEvents":[]}\n'
     of_ours = [folder / name for name in ("t.json.17", "t.json.17.2")]
     of_others = [folder / name for name in ("t.json.18", "t.json.old", "t.json..17", "t.json.17.", "other.17")]
     for path in of_ours + of_others:
-        path.write_text(trace)
+        path.write_text(TRACE)
     of_others[0].write_text("a note\n")
     (folder / "t.json.19").symlink_to("other.17")
     homing("run", "--trace", folder / "t.json", "--", "true")
@@ -210,5 +241,5 @@ def refused_threads(folder):
     check(seen.returncode == 1 and "can't start thread 1 of 1, for CPU " in seen.stderr, "so are threads that measure", seen)
 
 
-main([earlier_runs, outputs_of_earlier_runs, links, descriptors, further_traces, late_processes, closed_outputs, lost_report, removed_report, relative_folder,
+main([earlier_runs, files_of_others, outputs_of_earlier_runs, links, descriptors, further_traces, late_processes, closed_outputs, lost_report, removed_report, relative_folder,
       codes_of_shells, refused_threads])

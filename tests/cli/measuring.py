@@ -21,11 +21,12 @@ def is_spread(spread, runs):
 
 def refuses(subcommand, *own):
     """Bad input: one clear line that names it, a code of its own, nothing on stdout."""
-    cases = [(["--size", value], f"--size {value}: ") for value in ("x", "-1M", "1Q", "0", "100", "2000T")]
+    cases = [(["--size", value], f"--size {value}: ") for value in ("x", "-1M", "1Q", "0", "100", "2000T", "5.M")]
     cases += [(["--threads", value], f"--threads {value}: ") for value in ("0", "x", "-1", "1.5", "60000", "99999999999")]
     cases += [(["--repeat", value], f"--repeat {value}: ") for value in ("0", "x", "1001")]
-    cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("x", "7777", "1-0", "0-", "+99", "0,,0")]
+    cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("x", "7777", "1-0", "0-", "+99", "0,,0", "-0")]
     cases += [([option, ""], f"{option}: its value is empty") for option in ("--nodes", "--svg")]
+    cases += [(["--svg", option], f"--svg: expected its value, and found {option}") for option in ("--json", "--")]
     cases += [(["--pages", "giant"], "giant"), (["--json", "--csv"], "--csv"), (["stray"], "stray"),
               (["--nothing"], "--nothing"), (["--size"], "--size"), (["--svg"], "--svg"), (["--nodes", "!0"], "leaves no node")]
     for words, told in [*cases, *own]:

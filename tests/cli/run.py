@@ -212,7 +212,7 @@ def trace(folder):
     program = tasks_program(folder)
     if program is None:
         return
-    (folder / "trace.json").write_text("of an earlier run")
+    (folder / "trace.json").write_text("")   # as mktemp(1) makes one
     seen = homing("run", "--topology", "node:4 core:2 pu:1", "--trace", "trace.json", "--json", "--", program, cwd=folder)
     check(seen.code == 0, "--trace with a report", seen)
     events = json.loads((folder / "trace.json").read_text())
@@ -236,6 +236,11 @@ def trace(folder):
     seen = homing("run", "--trace", folder / "both.json", "--", two)
     again = sorted(p.name for p in folder.glob("both.json*"))
     check(seen.code == 0 and len(again) == 2 and again[0] == "both.json", "those of the run before are gone", (found, again))
+    # It knows an earlier report by its first words as well, written by src/observe/report.cpp.
+    for time in ("first", "second"):
+        seen = homing("run", f"--report={folder}/kept.json", "--", program)
+        lines = (folder / "kept.json").read_text().count("\n")
+        check(seen.code == 0 and seen.err == "" and lines == 1, f"a report in place of an earlier one: the {time} run", (seen, lines))
     seen = homing("run", "--", program)
     check(seen.err == "", "nothing without it", seen)
 
@@ -288,6 +293,7 @@ def policies(folder):
                   ["--membind", "0", "--interleave", "0"], ["--preferred", "0", "-m", "0"],
                   [f"--membind=!{','.join(map(str, usable))}"], ["--threads", "0"], ["--threads", "x"], ["--threads", "65537"],
                   ["--tbb=stock", "--threads", "2"], ["--tbb=stock", "--trace", "x"], ["--stock-library", "x"],
+                  ["--trace"], ["--svg"], ["--report", "-m"], ["--trace", "--report"], ["-N", "-0"], ["--interleave=0,,0"],
                   ["--tbb=stock", "--steal=near"], ["--tbb=stock", "--domain=l3"], ["--tbb=stock", "--topology=node:2 pu:1"],
                   ["--topology", "node:2 pu:1" + " " * 4096],
                   ["--tbb=stock", "--stock-library", folder / "none/libtbb.so.12"], ["--tbb=stock", "--stock-library", "/bin/sh"],

@@ -284,6 +284,31 @@ class Pages(Campaign):
         self.assertFalse((self.folder / "pictures").exists())
         self.assertEqual([path.name for path in self.folder.iterdir() if "tmp" in path.name], [])
 
+    def test_a_page_that_is_the_campaign_s_own(self):
+        link = self.folder / "link.md"
+        link.symlink_to(self.store.path)
+        for page, what in (self.file, "the campaign's file"), (self.store.path, "the file of rows"), (link, "the file of rows"):
+            before = page.read_bytes()
+            code, _, err = self.command("report", str(self.file), "--page", str(page))
+            self.assertEqual((code, page.read_bytes() == before), (2, True), err)
+            self.assertIn(f"--page {page}: is {what}; expected a page of text", err)
+
+    def test_words_that_mean_more_on_a_page(self):
+        """A title may hold what pictures, HTML and the page's own marks mean something by."""
+        title = 'cost $\\foo$ <b>"best" <!-- end of made-up -->'
+        whole = "seed = 1\ntitle = \"\"\"a\n" + title.replace("\\", "\\\\") + "\"\"\"\nsource = 'x | y'"
+        text = self.file.read_text().replace("seed = 1", whole)
+        self.file.write_text(text.replace('name = "time"', f"name = \"time\"\ntitle = '{title}'"))
+        for _ in range(2):
+            code, _, err = self.command("report", str(self.file))
+            self.assertEqual(code, 0, err)
+        page = self.store.path.with_suffix(".md").read_text()
+        self.assertIn('# a cost $\\foo$ <b>"best" &lt;!-- end of made-up -->\n', page)
+        self.assertIn("| after | x / y |", page)
+        self.assertIn('alt="cost $\\foo$ &lt;b&gt;&quot;best&quot; &lt;!-- end', page)
+        picture = self.store.path.parent / "pictures" / "made-up-time-light.svg"
+        self.assertIn("cost $\\foo$", picture.read_text())
+
     def test_what_the_system_refuses(self):
         long = self.folder / ("x" * 300)
         for command in ("status", "analyse", "report"):

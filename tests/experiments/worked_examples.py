@@ -2,6 +2,7 @@
 """Property: `homing experiment analyse` finds what published worked examples found. Method: the data of Jain's book (1991) and of
 Box and Cox (1964), and made-up data whose effects are known. Needs the packages of scripts/setup experiment; else skipped."""
 
+import csv
 import json
 import signal
 import unittest
@@ -367,6 +368,22 @@ class Whole(Campaign):
         found[0] = found[0] | {"median_ms": "0"}
         seen = analyse.analyse(self.design, found, self.design.analyses[0] | {"transform": "log"})
         self.assertIn("no analysis of variance: the logarithm of a response of 0", seen["remarks"][0])
+
+    def test_nothing_varies(self):
+        """As where all memory is near: no analysis of variance, and JSON without NaN, which is none."""
+        def refused(word):
+            raise ValueError(word)
+        names = self.store.path.read_text().partition("\n")[0].split(",")
+        for value in ("0", "5"):
+            lines = list(csv.reader(self.store.path.read_text().splitlines()))
+            for line in lines[1:]:
+                line[names.index("median_ms")] = value
+            with self.store.path.open("w") as file:
+                csv.writer(file, lineterminator="\n").writerows(lines)
+            code, out, _ = self.command("analyse", str(self.file), "--json", "--only", "time")
+            (one,) = json.loads(out, parse_constant=refused)["analyses"]
+            self.assertEqual((code, one["model"]), (0, None))
+            self.assertIn(f"all 36 runs have the same median_ms, {value}", one["remarks"][0])
 
     def test_marks_are_explained_where_they_are(self):
         """Six blocks, one run a block of all but the base line, which lacks two: its ratios alone are unsure."""

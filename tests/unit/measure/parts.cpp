@@ -40,6 +40,8 @@ TEST(units, what_is_no_size_is_refused) {
                            "1e3",
                            "0x10",
                            ".5M",
+                           "5.",
+                           "5.M",
                            "inf",
                            "nan",
                            "0",
