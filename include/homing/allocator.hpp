@@ -10,6 +10,7 @@
 
 #include <homing/memory_resource.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,7 @@ class allocator {
 
 /// On a resource of its own: of a domain, or a node.
 template <class T, class Home>
+  requires(std::same_as<Home, domain_index> || std::same_as<Home, node_index>)
 [[nodiscard]] allocator<T> domain_allocator(Home home, const memory_options& options = {}) {
   return allocator<T>(std::make_shared<domain_resource>(home, options));
 }

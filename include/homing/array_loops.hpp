@@ -58,34 +58,46 @@ template <std::size_t Dims>
 
 /// True if F can be called with `Dims` indices and then arguments.
 template <std::size_t Dims, class F, class... Arguments>
-inline constexpr bool takes_index = requires(const F& f, const point<Dims>& at, Arguments... arguments) {
-  requires []<std::size_t... K>(std::index_sequence<K...>) {
-    return std::invocable<const F&, decltype((static_cast<void>(K), std::size_t{}))..., Arguments...>;
-  }(std::make_index_sequence<Dims>());
-};
+inline constexpr bool takes_index = []<std::size_t... K>(std::index_sequence<K...>) {
+  return std::invocable<F, decltype((static_cast<void>(K), std::size_t{}))..., Arguments...>;
+}(std::make_index_sequence<Dims>());
+
+/// F is a body for elements of T. A concept: what comes after a match is not asked of a body that takes anything.
+template <class F, std::size_t Dims, class T, class... Value>
+concept loop_body = std::invocable<F, T&, Value...> || takes_index<Dims, F, T&, Value...> ||
+                    takes_index<Dims, F, std::span<T>, Value...>;
 
 /// Calls `body` for a run, element by element if that is what it takes. `values...` is nothing, or the value so far,
 /// which each call gets and returns.
 template <std::size_t Dims, class T, class Body, class... Value>
 void call_for_run(const Body& body, point<Dims> at, std::span<T> run, Value&... value) {
   static_assert(sizeof...(Value) <= 1);
+  constexpr bool is_const_body = loop_body<const Body&, Dims, T, Value...>;
+  if constexpr (!is_const_body) {
+    constexpr bool is_mutable_body = loop_body<Body&, Dims, T, Value...>;
+    static_assert(!is_mutable_body,
+                  "the body can't be called as a const object, as loops do: a lambda must not be `mutable`");
+    static_assert(is_mutable_body,
+                  "the body takes neither an element, nor an index and an element, nor an index and a std::span (and "
+                  "in a reduction the value so far behind it)");
+  }
   const auto keep = [&](auto&& call) {
     if constexpr (sizeof...(Value) == 0) {
       call();
     } else {
-      ((value = call()), ...);
+      constexpr bool has_result = !std::is_void_v<decltype(call())>;
+      static_assert(has_result, "a reduction's body returns the value so far, this element's or run's included");
+      if constexpr (has_result) ((value = call()), ...);
     }
   };
   if constexpr (std::invocable<const Body&, T&, Value...>) {
     for (T& element : run) keep([&]() -> decltype(auto) { return body(element, std::move(value)...); });
-  } else if constexpr (takes_index<Dims, Body, T&, Value...>) {
+  } else if constexpr (takes_index<Dims, const Body&, T&, Value...>) {
     for (T& element : run) {
       keep([&]() -> decltype(auto) { return call_at<Dims>(body, at, element, std::move(value)...); });
       ++at[Dims - 1];
     }
-  } else {
-    static_assert(takes_index<Dims, Body, std::span<T>, Value...>,
-                  "the body takes neither an element, nor an index and an element, nor an index and a std::span");
+  } else if constexpr (is_const_body) {
     keep([&]() -> decltype(auto) { return call_at<Dims>(body, at, run, std::move(value)...); });
   }
 }

@@ -127,7 +127,9 @@ template <class T>
 template <class T, std::size_t Dims = 1, class Dist = regular_distribution<Dims>>
   requires distribution_over<Dist, Dims>
 class distributed_array {
-  static_assert(std::is_object_v<T> && !std::is_const_v<T> && std::is_nothrow_destructible_v<T>);
+  static_assert(std::is_object_v<T> && !std::is_const_v<T>,
+                "an array's elements are objects that are not const; a const array gives const elements");
+  static_assert(std::is_nothrow_destructible_v<T>, "an element's destructor must not throw");
 
  public:
   using value_type = T;
@@ -142,7 +144,7 @@ class distributed_array {
   /// Empty.
   distributed_array()
     requires std::same_as<Dist, regular_distribution<Dims>>
-      : distributed_array(extents_type{}) {}
+      : distributed_array(private_t(), extents_type{}, blocks(extents_type{}), array_options{}) {}
 
   /// In blocks over all domains of the current machine: of elements, or of whole rows.
   explicit distributed_array(const extents_type& extents, const array_options& options = {})
@@ -171,7 +173,9 @@ class distributed_array {
   /// Along any distribution. Elements are value-initialised: numbers are zeros.
   distributed_array(const extents_type& extents, Dist dist, const array_options& options = {})
       : distributed_array(private_t(), extents, std::move(dist), options) {
-    make(detail::make_values<T>{data()});
+    constexpr bool has_default = std::is_default_constructible_v<T>;
+    static_assert(has_default, "elements without a default constructor are made of their index: homing::from_index(f)");
+    if constexpr (has_default) make(detail::make_values<T>{data()});
   }
   distributed_array(const extents_type& extents, Dist dist, uninitialized_t, const array_options& options = {})
     requires detail::has_no_making<T>

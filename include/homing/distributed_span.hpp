@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -125,6 +126,33 @@ template <std::size_t Dims, class Dist>
 template <class Dist>
 concept knows_extents = requires(const Dist& d) { d.along(std::size_t{0}).extent(); };
 
+/// Ranges whose elements a span of T may be of, for longer than the call: a temporary vector is gone after it.
+template <class R, class T>
+concept elements_for =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    (std::ranges::borrowed_range<R> ||
+     std::is_const_v<T>)&&std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[],
+                                                T (*)[]>;
+
+/// Built-in arrays of `Dims` dimensions, with elements for a span of T.
+template <class Array, class T, std::size_t Dims>
+concept array_for = Dims > 1 && std::is_bounded_array_v<Array>&& std::rank_v<Array> ==
+                                    Dims&& std::is_convertible_v<std::remove_all_extents_t<Array> (*)[], T (*)[]>;
+
+/// What is no array of a size that the compiler knows.
+template <class Pointer>
+concept without_size =
+    !std::is_bounded_array_v<std::remove_reference_t<Pointer>> && std::is_pointer_v<std::decay_t<Pointer>>;
+
+template <class Array>
+[[nodiscard]] constexpr auto* first_element(Array& array) noexcept {
+  if constexpr (std::is_array_v<Array>) {
+    return first_element(array[0]);
+  } else {
+    return std::addressof(array);
+  }
+}
+
 }  // namespace detail
 
 /// Elements of a row-major array, and the distribution of their indices. Shallow, like std::span: a const one gives T&.
@@ -135,6 +163,9 @@ concept knows_extents = requires(const Dist& d) { d.along(std::size_t{0}).extent
 template <class T, std::size_t Dims = 1, class Dist = regular_distribution<Dims>>
   requires distribution_over<Dist, Dims>
 class distributed_span {
+  static_assert(Dims == 1 || !std::is_array_v<T>,
+                "a pointer to rows is none to elements: pass the array itself, with a distribution of its dimensions");
+
  public:
   using element_type = T;
   using value_type = std::remove_cv_t<T>;
@@ -150,15 +181,27 @@ class distributed_span {
   /// range: below.)
   template <class Pointer>
     requires(detail::knows_extents<Dist> && std::is_convertible_v<Pointer, T*> &&
-             !(Dims == 1 && std::ranges::contiguous_range<Pointer> && std::ranges::sized_range<Pointer>))
+             !(std::ranges::contiguous_range<Pointer> && std::ranges::sized_range<Pointer>))
   constexpr distributed_span(Pointer&& data, Dist dist)
       : distributed_span(static_cast<T*>(std::forward<Pointer>(data)), detail::known_extents<Dims>(dist), dist) {}
-  /// All of a vector, an array, built-in or not, a std::span.
-  template <std::ranges::contiguous_range R>
-    requires(Dims == 1 && std::ranges::sized_range<R> &&
-             std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]>)
+  /// All of a vector, an array, built-in or not, a std::span. In more dimensions it has the elements row by row, as
+  /// many as the distribution has points.
+  template <detail::elements_for<T> R>
+    requires(Dims == 1)
   constexpr distributed_span(R&& range, Dist dist)
       : distributed_span(std::ranges::data(range), {std::ranges::size(range)}, std::move(dist)) {}
+  template <detail::elements_for<T> R>
+    requires(Dims > 1 && detail::knows_extents<Dist>)
+  constexpr distributed_span(R&& range, Dist dist)
+      : distributed_span(std::ranges::data(range), detail::known_extents<Dims>(dist), dist) {
+    detail::expects(std::ranges::size(range) == size(), "distributed_span",
+                    "the distribution has another number of points than the range has elements");
+  }
+  /// All of a built-in array of as many dimensions: its extents are those of its type.
+  template <class Array>
+    requires detail::array_for<Array, T, Dims>
+  constexpr distributed_span(Array& array, Dist dist)
+      : distributed_span(detail::first_element(array), detail::built_in_extents<Array>(), std::move(dist)) {}
   /// Of `on` as it is.
   constexpr distributed_span(const detail::strided<T, Dims>& on, Dist dist) : on_(on), dist_(std::move(dist)) {}
   constexpr operator distributed_span<const T, Dims, Dist>() const
@@ -248,12 +291,21 @@ class distributed_span {
 
 template <std::ranges::contiguous_range R, class Dist>
 distributed_span(R&&, Dist) -> distributed_span<std::remove_reference_t<std::ranges::range_reference_t<R>>, 1, Dist>;
-template <class T, std::size_t Dims>
-distributed_span(T*, regular_distribution<Dims>) -> distributed_span<T, Dims>;
-template <class T, class Dist>
+template <std::ranges::contiguous_range R, std::size_t Dims>
+  requires(Dims > 1)
+distributed_span(R&&, regular_distribution<Dims>)
+    -> distributed_span<std::remove_all_extents_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>, Dims>;
+template <detail::without_size Pointer, std::size_t Dims>
+distributed_span(Pointer&&, regular_distribution<Dims>)
+    -> distributed_span<std::remove_pointer_t<std::decay_t<Pointer>>, Dims>;
+template <detail::without_size Pointer, class Dist>
   requires detail::knows_extents<Dist>
-distributed_span(T*, Dist) -> distributed_span<T, 1, Dist>;
+distributed_span(Pointer&&, Dist) -> distributed_span<std::remove_pointer_t<std::decay_t<Pointer>>, 1, Dist>;
 template <class T, std::size_t Dims, class Dist>
 distributed_span(T*, point<Dims>, Dist) -> distributed_span<T, Dims, Dist>;
 
 }  // namespace homing
+
+/// Its elements outlive it.
+template <class T, std::size_t Dims, class Dist>
+inline constexpr bool std::ranges::enable_borrowed_range<homing::distributed_span<T, Dims, Dist>> = true;

@@ -56,13 +56,13 @@ class [[nodiscard]] lease {
   /// As many threads as there are.
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
-  explicit lease(std::uint32_t threads_max = all, lease_source from = lease_source::any)
+  [[nodiscard]] explicit lease(std::uint32_t threads_max = all, lease_source from = lease_source::any)
       : machine_(topology::current()), wanted_(threads_max), from_(from), domains_(count_domains()) {
     for (std::uint32_t d = 0; d < domains_; ++d) may_come_from_[d] = true;
     take();
   }
   /// Of these domains, the calling thread excepted: it is where it is.
-  lease(std::uint32_t threads_max, const domain_set& domains, lease_source from = lease_source::any)
+  [[nodiscard]] lease(std::uint32_t threads_max, const domain_set& domains, lease_source from = lease_source::any)
       : machine_(topology::current()), wanted_(threads_max), from_(from), domains_(count_domains()) {
     for (std::uint32_t i = 0; i < domains.size(); ++i) {
       detail::expects(to_index(domains[i]) < domains_, "lease", "there is no such domain; see lease::domain_count()");

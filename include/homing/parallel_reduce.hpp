@@ -87,7 +87,7 @@ template <class Range, class Value, class Body, class Reduction, class How>
     static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
     return how.choose(
         [&](auto&& chosen) -> Value { return parallel_reduce(range, identity, body, reduction, chosen, context); });
-  } else {
+  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
     return tbb::parallel_reduce(range, identity, body, reduction, how, context);
   }
 }
@@ -120,7 +120,7 @@ template <class Range, class Value, class Body, class Reduction, class How>
         return homing::parallel_deterministic_reduce(range, identity, body, reduction, chosen, context);
       }
     });
-  } else {
+  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
     return tbb::parallel_deterministic_reduce(range, identity, body, reduction, how, context);
   }
 }

@@ -60,7 +60,9 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
         return homing::parallel_scan(range, identity, scan, reverse_join, chosen);
       }
     });
-  } else {
+  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
+    static_assert(!detail::one_of<How, tbb::affinity_partitioner, tbb::static_partitioner>,
+                  "oneTBB's scans have auto_partitioner and simple_partitioner only");
     return tbb::parallel_scan(range, identity, scan, reverse_join, how);
   }
 }

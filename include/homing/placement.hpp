@@ -13,7 +13,8 @@
 /// What can't be placed is said, never passed over: pages that other processes map as well, pages of read-only mappings
 /// of files, pages that the kernel holds (locked for I/O), full nodes, and system calls that a sandbox refuses.
 ///
-/// One memory node, or a machine whose domains share one: there is nothing to choose. Nothing is called, nothing set.
+/// One memory node, tiers counted: there is nothing to choose. What places calls nothing, sets nothing and asks for no
+/// home, unless a way is asked for (`means`). verify() and where() ask the kernel there, too: which pages are there?
 /// A made-up machine: the homes are kept in a book, and every answer says is_virtual.
 ///
 /// Threads: any, at the same time, on ranges that share no page. Other threads may use the memory meanwhile, unless
@@ -47,7 +48,7 @@ class memory_range {
   constexpr memory_range(void* address, std::size_t bytes) noexcept
       : address_(static_cast<std::byte*>(address)), bytes_(bytes) {}
   template <std::ranges::contiguous_range R>
-    requires std::ranges::sized_range<R>
+    requires(std::ranges::sized_range<R> && std::ranges::borrowed_range<R>)  // the memory outlives the call
   constexpr memory_range(R&& range) noexcept  // NOLINT(google-explicit-constructor): a view of it
       : memory_range(const_cast<void*>(static_cast<const volatile void*>(std::ranges::data(range))),
                      std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
@@ -136,7 +137,7 @@ struct placement_report {
   bool by_policy = false;        ///< mbind was used
   bool by_moving = false;        ///< move_pages was used
   bool by_copying = false;       ///< pages were copied aside and touched again
-  bool one_node = false;         ///< there is one memory node: nothing was done
+  bool one_node = false;         ///< one memory node: nothing was done; all but `edge` counts as asked and placed
   bool is_virtual = false;       ///< a made-up machine: the homes are in a book
 
   /// Every page asked for is at home, or will be when touched.
@@ -200,8 +201,7 @@ struct node_pages {
 enum class page_source {
   kernel,     ///< move_pages' query: exact
   numa_maps,  ///< /proc/self/numa_maps, where the query is refused: exact, but for mappings partly in the range
-  book,       ///< a made-up machine's book
-  one_node    ///< there is only one node: pages that are there are on it
+  book        ///< a made-up machine's book
 };
 
 /// Where the pages of a range are. Pages are of page_bytes() each; those that the range has a part of count, too.
@@ -250,42 +250,76 @@ HOMING_API verification verify(const run_source& runs, memory_range range, std::
 
 template <class Dist>
 [[nodiscard]] run_source erase(const Dist& d) noexcept {
-  return {&d, [](const void* p, std::size_t position, std::size_t last) {
+  return {std::addressof(d), [](const void* p, std::size_t position, std::size_t last) {
             return run_at(*static_cast<const Dist*>(p), position, last);
           }};
 }
 
-/// The range as bytes; checks that a distribution with a size has the range's.
+/// The extents of a built-in array.
+template <class Array>
+[[nodiscard]] constexpr point<std::rank_v<Array>> built_in_extents() noexcept {
+  return []<std::size_t... K>(std::index_sequence<K...>) {
+    return point<sizeof...(K)>{std::extent_v<Array, K>...};
+  }(std::make_index_sequence<std::rank_v<Array>>());
+}
+
+/// The range as bytes, and how many bytes an element of the distribution has.
+struct fitted_range {
+  memory_range bytes;
+  std::size_t element_bytes;
+};
+
+/// Checks that a distribution with a size or with extents has the range's. A built-in array of several dimensions has
+/// rows for a distribution with as many points as it has rows, and else the elements of all rows.
 template <class Dist, std::ranges::contiguous_range R>
-[[nodiscard]] memory_range fitting(const Dist& d, R&& range, const char* function) {
+[[nodiscard]] fitted_range fitting(const Dist& d, R&& range, const char* function) {
+  using whole = std::remove_reference_t<R>;
+  std::size_t element_bytes = sizeof(std::ranges::range_value_t<R>);
   if constexpr (requires {
                   { d.size() } -> std::convertible_to<std::size_t>;
                 }) {
-    expects(d.size() == std::ranges::size(range), function, "the distribution has another size than the range");
+    std::size_t count = std::ranges::size(range);
+    if constexpr (std::rank_v<whole> > 1) {
+      if (d.size() != count) {
+        element_bytes = sizeof(std::remove_all_extents_t<whole>);
+        count = sizeof(whole) / element_bytes;
+      }
+    }
+    expects(d.size() == count, function, "the distribution has another size than the range");
   }
-  return memory_range(range);
+  if constexpr (std::rank_v<whole> > 1 && !distribution_over<Dist, 1> && requires { d.along(0).extent(); }) {
+    constexpr auto extents = built_in_extents<whole>();
+    static_assert(distribution_over<Dist, extents.size()>, "the distribution has other dimensions than the array");
+    for (std::size_t k = 0; k < extents.size(); ++k) {
+      expects(d.along(k).extent() == extents[k], function, "the distribution has other extents than the array");
+    }
+  }
+  return {memory_range(range), element_bytes};
 }
 
 }  // namespace detail
 
 /// Makes the pages of a range live where a distribution says: element i of the range (row-major) is point i of the
 /// distribution's space. Pages that are there are moved, for the others the policy is set. Calling it again moves
-/// nothing, and what it returns takes the older object's place: `placed = enforce(d, x)` may be repeated.
+/// nothing, and what it returns takes the older object's place: `placed = enforce(d, x)` may be repeated. The memory
+/// outlives the call: a temporary vector is refused.
 template <class Dist, std::ranges::contiguous_range R>
-  requires(distribution_over<Dist, 1> || enumerable_distribution<Dist>)
+  requires((distribution_over<Dist, 1> || enumerable_distribution<Dist>) && std::ranges::borrowed_range<R>)
 placed_range enforce(const Dist& d, R&& range, const placement_options& options = {}) {
-  return detail::enforce(detail::erase(d), detail::fitting(d, range, "enforce"), sizeof(std::ranges::range_value_t<R>),
-                         options);
+  const detail::fitted_range on = detail::fitting(d, range, "enforce");
+  return detail::enforce(detail::erase(d), on.bytes, on.element_bytes, options);
 }
 
-/// Counts, page by page, whether a range lives where a distribution says. Changes nothing.
+/// Counts, page by page, whether a range lives where a distribution says. Changes nothing. Cost: the kernel
+/// walks all mappings of the process (/proc/self/smaps), then the range's pages; with one memory node, too.
 template <class Dist, std::ranges::contiguous_range R>
   requires(distribution_over<Dist, 1> || enumerable_distribution<Dist>)
 [[nodiscard]] verification verify(const Dist& d, R&& range) {
-  return detail::verify(detail::erase(d), detail::fitting(d, range, "verify"), sizeof(std::ranges::range_value_t<R>));
+  const detail::fitted_range on = detail::fitting(d, range, "verify");
+  return detail::verify(detail::erase(d), on.bytes, on.element_bytes);
 }
 
-/// Counts the pages of a range on each node. Changes nothing: no page is touched.
+/// Counts the pages of a range on each node. Changes nothing: no page is touched. Cost: as verify().
 [[nodiscard]] HOMING_API page_census where(memory_range range);
 
 /// Deals the pages of a range over nodes by turns, those that are there and those to come (MPOL_INTERLEAVE). Without a

@@ -32,7 +32,7 @@ namespace homing {
 /// Source:    TBB-NUMA 4.5 and 5.1: data that every domain reads as a whole is no domain's.
 template <class T>
 class replicated {
-  static_assert(std::is_trivially_copyable_v<T>, "copies are made byte by byte");
+  static_assert(std::is_trivially_copyable_v<T>, "copies are made byte by byte: elements must be trivially copyable");
 
  public:
   /// Takes the values of `from`, and copies them into every domain of the current machine, or of `over`.

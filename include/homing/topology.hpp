@@ -153,7 +153,7 @@ HOMING_API snapshot refresh();
 ///         says so. The mask in force is never wider than the process's.
 class [[nodiscard]] HOMING_API bound_thread {
  public:
-  bound_thread(const snapshot& machine, domain_index domain);
+  [[nodiscard]] bound_thread(const snapshot& machine, domain_index domain);
   bound_thread(const bound_thread&) = delete;
   bound_thread& operator=(const bound_thread&) = delete;
   ~bound_thread();

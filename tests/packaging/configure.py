@@ -1,6 +1,7 @@
 """Packaging: what is broken around the build is a message, not its end. Method: an MPI wrapper that can't compile, as
 Debian's openmpi-bin without its headers; scripts/build in a tree that was copied with its build folder, with a cmake
-that only notes how it is called; folders with spaces in their names; an environment of Python without pip."""
+that only notes how it is called; folders with spaces in their names; an environment of Python without pip; headers in
+folders of their own."""
 
 import os
 import shlex
@@ -97,7 +98,22 @@ def interrupted_setup(folder):
     check(done.returncode == 0 and (tree / ".venv/.installed-none").exists(), "a setup that was interrupted goes on", done)
 
 
-for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup):
+def headers_elsewhere(folder):
+    """A compiler that is called by hand finds a target's headers, also outside of /usr/include."""
+    asked = ("/an env/include", "/usr/include", "")
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\n"
+        f'list(APPEND CMAKE_MODULE_PATH "{ROOT}/cmake")\ninclude(system_headers)\n' + "".join(
+            f'add_library(t{i} INTERFACE IMPORTED)\nset_target_properties(t{i} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "{path}")\n'
+            f'homing_system_headers(found t{i})\nmessage(STATUS "t{i}: <${{found}}>")\n' for i, path in enumerate(asked)))
+    done = subprocess.run(["cmake", "-S", folder, "-B", folder / "build"], text=True, capture_output=True)
+    for i, options in enumerate(("-isystem/an env/include", "", "")):
+        check(f"t{i}: <{options}>" in done.stdout, f"headers in '{asked[i]}' are found by another compiler", done)
+    used = (ROOT / "tests/CMakeLists.txt").read_text()
+    check("homing_system_headers(gtest_headers GTest::gtest)" in used and "${gtest_headers}" in used, "and GoogleTest's are among them")
+
+
+for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup, headers_elsewhere):
     work = Path(tempfile.mkdtemp(prefix="homing-configure-"))
     try:
         test(work)

@@ -9,6 +9,7 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/blocked_range2d.h>
 #include <oneapi/tbb/blocked_range3d.h>
+#include <oneapi/tbb/partitioner.h>
 
 #include <algorithm>
 #include <array>
@@ -105,6 +106,29 @@ concept one_of = (std::same_as<std::remove_cvref_t<T>, Kinds> || ...);
 /// Neither a loop's distribution nor its partitioner: what stands behind them in some calls.
 template <class T>
 concept loop_context = one_of<T, tbb::task_group_context>;
+
+/// What a loop takes in the distribution's place.
+template <class How>
+concept loop_partitioner =
+    one_of<How, tbb::auto_partitioner, tbb::simple_partitioner, tbb::static_partitioner, tbb::affinity_partitioner>;
+template <class How>
+concept distribution_somewhere = distribution_over<How, 1> || distribution_over<How, 2> || distribution_over<How, 3>;
+
+/// For a call that is neither with a fitting distribution nor with a schedule: false, and the compiler says what is
+/// wrong, unless `How` is a partitioner.
+template <class Range, class How>
+[[nodiscard]] consteval bool expect_partitioner() {
+  constexpr bool is_distribution = distribution_somewhere<How>;
+  static_assert(!is_distribution || distributable_range<Range>,
+                "a distribution needs a tbb::blocked_range, blocked_range2d or blocked_range3d of integers (and an "
+                "array or span that carries one is not given another)");
+  static_assert(!is_distribution || !distributable_range<Range>,
+                "the distribution has another number of dimensions than the range");
+  static_assert(is_distribution || loop_partitioner<How>,
+                "`how` is no partitioner of oneTBB's, no homing::schedule and no distribution, which has a member "
+                "std::optional<domain_index> home(const box<Dims>&) const");
+  return loop_partitioner<How>;
+}
 
 /// Points are counted up to this: sums and differences of two such counts don't overflow.
 inline constexpr std::size_t points_most = SIZE_MAX / 8;

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <tuple>
 
@@ -68,7 +69,7 @@ struct strided {
     requires(sizeof...(Index) + 1 == Dims)
   [[nodiscard]] constexpr std::span<T> row(Index... index) const noexcept {
     if (extents[Dims - 1] == 0) return {};
-    return {&at(point<Dims>{static_cast<std::size_t>(index)..., 0}), extents[Dims - 1]};
+    return {std::addressof(at(point<Dims>{static_cast<std::size_t>(index)..., 0})), extents[Dims - 1]};
   }
   /// Calls f(place, run) for the longest runs of a box along memory, that is, along the last dimension.
   template <class F>
@@ -76,7 +77,7 @@ struct strided {
     if (part.empty()) return;
     const std::size_t count = part.last[Dims - 1] - part.first[Dims - 1];
     for (point<Dims> place = part.first;;) {
-      f(static_cast<const point<Dims>&>(place), std::span<T>(&at(place), count));
+      f(static_cast<const point<Dims>&>(place), std::span<T>(std::addressof(at(place)), count));
       std::size_t k = Dims - 1;
       do {  // like counting, but for the last dimension
         if (k == 0) return;

@@ -415,6 +415,17 @@ TEST(distributed_array, works_behind_a_filter_that_refuses_all) {
   });
 }
 
+TEST(distributed_array, begins_empty_also_without_a_default_constructor) {
+  struct number {
+    explicit number(std::size_t i) : value(i) {}
+    std::size_t value;
+  };
+  distributed_array<number> x;
+  EXPECT_TRUE(x.empty());
+  x = distributed_array<number>(10, from_index([](std::size_t i) { return number(i); }));
+  EXPECT_EQ(x[9].value, 9U);
+}
+
 TEST(distributed_array, costs_nothing_with_one_node) {
   if (topology::current().memory_node_count() != 1) GTEST_SKIP() << "needs a computer with one node";
   distributed_array<double> x(100000, from_index([](std::size_t) { return static_cast<double>(::gettid()); }));

@@ -272,4 +272,13 @@ TEST(schedule, keeps_what_it_was_made_of) {
   });
 }
 
+TEST(array_loops, a_body_that_takes_anything_gets_elements) {
+  homing::distributed_array<int> x(100);
+  homing::parallel_for(x, [](auto&& e) { e += 1; });
+  homing::parallel_for(x, [](auto i, auto&& e) { e += static_cast<int>(i); });  // with a std::span it would not compile
+  const auto sum = homing::parallel_reduce(
+      x, 0, [](auto&& e, auto so_far) { return so_far + e; }, std::plus<>());
+  EXPECT_EQ(sum, 100 + 4950);
+}
+
 }  // namespace

@@ -32,6 +32,25 @@ struct vector_and_pointer : std::vector<int> {
 
 extern int table_of_unknown_size[];
 
+/// Neither its address nor a comma behind it can be had by an operator.
+struct guarded {
+  int value = 0;
+  void operator&() const = delete;
+  template <class T>
+  void operator,(T&&) const = delete;
+};
+struct guarded_distribution {
+  [[nodiscard]] std::optional<domain_index> home(const box<1>& /*part*/) const { return domain(1); }
+  void operator&() const = delete;
+  template <class T>
+  void operator,(T&&) const = delete;
+};
+
+/// All rows of a matrix in one domain, by no member but home().
+struct all_rows_in_two {
+  [[nodiscard]] std::optional<domain_index> home(const box<2>& /*part*/) const { return domain(2); }
+};
+
 template <std::size_t Dims>
 box<Dims> one(const point<Dims>& at) {
   box<Dims> b{at, at};
@@ -70,6 +89,80 @@ TEST_F(distributed_span_test, places_memory_of_somebody_else) {
   EXPECT_DEATH(distributed_span(both, block(20)), "other extents") << "it has a size of its own";
   EXPECT_EQ(distributed_span<int>(both, block(4)).data(), both.data());
   EXPECT_EQ(distributed_span(table_of_unknown_size, block(2))[1], 8);
+}
+
+TEST_F(distributed_span_test, a_built_in_array_of_several_dimensions_has_the_extents_of_its_type) {
+  const auto over = domain_set::all();
+  int m[4][5] = {};
+  const distributed_span s(m, block<2>({4, 5}, over));
+  static_assert(std::is_same_v<decltype(s), const distributed_span<int, 2>>);
+  ASSERT_EQ(s.size(), 20U);
+  EXPECT_EQ(s.data(), &m[0][0]);
+  s(3, 4) = 7;
+  EXPECT_EQ(m[3][4], 7);
+  EXPECT_EQ((distributed_span<const int, 2>(m, block<2>({4, 5}, over))(3, 4)), 7);
+  EXPECT_DEATH(distributed_span(m, block<2>({5, 4}, over)), "other extents");
+  EXPECT_DEATH((distributed_span<int, 2>(m, block<2>({40, 50}, over))), "other extents");
+  const int cube[2][3][2] = {{{1, 2}, {3, 4}, {5, 6}}, {{7, 8}, {9, 10}, {11, 12}}};
+  EXPECT_EQ(distributed_span(cube, block<3>({2, 3, 2}, over))(1, 2, 0), 11);
+  const distributed_span rows(m, block(4));
+  static_assert(std::is_same_v<decltype(rows), const distributed_span<int[5]>>, "along one dimension: its rows");
+  EXPECT_EQ(rows[3][4], 7);
+}
+
+TEST_F(distributed_span_test, a_matrix_in_a_range_has_as_many_elements_as_points) {
+  const auto d = block<2>({4, 5}, domain_set::all());
+  int flat[20] = {};
+  int short_by_one[19] = {};
+  std::vector<int> values(20);
+  EXPECT_EQ(distributed_span(flat, d).data(), flat);
+  EXPECT_EQ(distributed_span(values, d).row(3).data(), &values[15]);
+  EXPECT_DEATH(distributed_span(short_by_one, d), "another number of points");
+  EXPECT_DEATH((distributed_span<int, 2>(short_by_one, d)), "another number of points");
+  EXPECT_EQ(distributed_span(&short_by_one[0], d).size(), 20U) << "a pointer says nothing of a size";
+}
+
+TEST_F(distributed_span_test, built_in_arrays_of_several_dimensions_are_placed) {
+  alignas(4096) static unsigned char pages[8][4096];
+  const auto over = domain_set::all();
+  const auto grid = block<2>({8, 4096}, over);
+  {
+    const placed_range placed = enforce(grid, pages);
+    EXPECT_EQ(placed.report().placed, 8U);
+    EXPECT_EQ(verify(grid, pages).at_home, 8U);
+    EXPECT_EQ(where(pages[7]).on(node_id{3}), 1U);
+  }
+  EXPECT_DEATH(static_cast<void>(verify(block<2>({4096, 8}, over), pages)), "other extents");
+  EXPECT_DEATH(static_cast<void>(verify(block<2>({8, 4095}, over), pages)), "another size");
+  EXPECT_EQ(enforce(block(8), pages).report().placed, 8U) << "rows";
+  EXPECT_EQ(enforce(block(sizeof pages), pages).report().placed, 8U) << "all of their elements";
+  const placed_range placed = enforce(row_major<2, all_rows_in_two>({}, {8, 4096}), pages);
+  EXPECT_EQ(where(pages).on(node_id{2}), 8U);
+}
+
+TEST_F(distributed_span_test, operators_of_the_elements_and_of_the_distribution_are_not_used) {
+  std::vector<guarded> values(12);
+  const distributed_span matrix(values, block<2>({3, 4}, domain_set::all()));
+  matrix.row(2)[3].value = 5;
+  EXPECT_EQ(values[11].value, 5);
+  std::size_t count = 0;
+  matrix.layout().for_each_run({{0, 1}, {3, 4}}, [&](const point<2>&, std::span<guarded> run) { count += run.size(); });
+  EXPECT_EQ(count, 9U);
+  own_memory pages(4);
+  const guarded_distribution d;
+  const placed_range placed = enforce(d, pages.span());
+  EXPECT_EQ(verify(d, pages.span()).at_home, 4U);
+}
+
+TEST_F(distributed_span_test, memory_that_ends_with_the_call_is_refused) {
+  static_assert(!std::is_constructible_v<distributed_span<int>, std::vector<int>, regular_distribution<>>);
+  static_assert(std::is_constructible_v<distributed_span<const int>, std::vector<int>, regular_distribution<>>,
+                "as a std::span of const: an argument");
+  static_assert(std::is_constructible_v<distributed_span<int>, std::span<int>, regular_distribution<>>);
+  static_assert(!std::is_constructible_v<memory_range, std::vector<int>>);
+  static_assert(std::is_constructible_v<memory_range, std::vector<int>&>);
+  std::vector<int> values(9);
+  EXPECT_EQ(where(distributed_span(values, block(9))).pages, where(values).pages) << "a view may be a temporary";
 }
 
 TEST_F(distributed_span_test, a_subview_of_a_subview_has_the_elements_and_homes_of_the_whole) {

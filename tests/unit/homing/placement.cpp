@@ -207,6 +207,17 @@ TEST(placement, with_one_node_nothing_is_done) {
   EXPECT_EQ(where(m.range()).untouched, 10U);
 }
 
+TEST(placement, with_one_node_counting_asks_the_kernel_all_the_same) {
+  if (topology::current().memory_node_count() > 1) GTEST_SKIP() << "this computer has several nodes";
+  own_memory pages(8);
+  pages.data()[0] = 1;
+  const page_census census = where(pages.range());
+  EXPECT_EQ(census.pages, 8U);
+  EXPECT_EQ(census.untouched, 7U);
+  EXPECT_EQ(verify(block(pages.size()), pages.span()).untouched, 7U);
+  EXPECT_TRUE(census.source == page_source::kernel || census.source == page_source::numa_maps);
+}
+
 TEST(placement, with_one_node_pages_at_the_edge_are_not_asked_for) {
   if (topology::current().memory_node_count() > 1) GTEST_SKIP() << "this computer has several nodes";
   const own_memory m(4);
