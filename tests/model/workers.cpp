@@ -235,6 +235,26 @@ const each_alone given_back("workers: a lease ends beside a push", [] {
   w.require_ended();
 });
 
+/// [A15] [S7] Who calls is refused a thread, and has the only place. Whoever ends the refusal finds it taken.
+const scenario refused("workers: a refusal ends beside a call that was refused", bounds(1, 1), [] {
+  world w(2);
+  w.at_home.refusals.store(1, sync::relaxed);
+  arena& b = w.make(2);
+  arena& a = w.make(2, 0);
+  visit in_b(b);
+  in_b.push();
+  require(b.spawned.take(), "its maker runs the task itself");
+  visit in_a(a);
+  set_time(10'000'000);
+  sync::parker rests;
+  threads_until_settled({[&] { in_a.push(); },
+                         [&] {
+                           while (!w.manager->park(rests)) {
+                           }
+                         }});
+  require(w.at_home.beds_taken.load(sync::relaxed) == 1, "there is a worker for what was pushed");
+});
+
 // ---- [A18], and the first use
 
 const each_alone stopped("workers: they are stopped beside a push", [] {
@@ -424,5 +444,25 @@ void stand_in(bool other_rests) {
 
 const each_alone stand_in_made("workers: one that has yet to be made stands in", [] { stand_in(false); });
 const each_alone stand_in_called("workers: one that rests, or is about to, stands in", [] { stand_in(true); });
+
+/// Both workers of domain 1 are on their way to another arena, for good. Whoever has this arena's first worker made
+/// reserves a place of domain 1 ahead of need, and nobody can be made for it. Meanwhile that first worker has taken the
+/// task, and the next call finds all places taken. So it is for the one that gives the place back to call a stand-in.
+const scenario made_ahead("workers: a place is reserved ahead of need beside a call", bounds(1, 1, false), [] {
+  world w(5, 2);
+  arena& b = w.make(3, 1, domain_index{1});
+  arena& a = w.make(3, 0);
+  visit in_b(b);
+  in_b.push();
+  require(w.at_home.beds_taken.load(sync::relaxed) == 2, "those of domain 1 are another arena's");
+  visit in_a(a);
+  w.at_home.held = &a;
+  threads_until_settled({[] { here->beds[2].lie(); }, [&] { in_a.push(); },
+                         [&] {
+                           w.at_home.has_begun.park();
+                           a.enqueue(any_task(), work_places::no_home, 0);
+                         }});
+  require(w.at_home.beds_taken.load(sync::relaxed) == 4, "one stands in for what was enqueued");
+});
 
 }  // namespace

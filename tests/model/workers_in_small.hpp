@@ -23,7 +23,7 @@ using namespace homing;
 using namespace homing::model;
 using namespace homing::scheduler;
 
-constexpr std::size_t beds_max = 2;
+constexpr std::size_t beds_max = 4;
 
 /// Where a worker's thread begins and ends: the model's threads wait here until somebody makes one of them.
 struct bed {
@@ -56,6 +56,7 @@ struct house {
   sync::atomic<bool> holds_leaver{false};
   sync::parker is_leaving;
   sync::parker may_leave;
+  sync::atomic<int> refusals{0};  ///< so many threads are not made
 };
 
 house* here = nullptr;
@@ -89,10 +90,9 @@ thread_state& make_this_thread(thread_kind /*kind*/, domain_index domain, std::s
 
 namespace {
 
-bool run_one(arena& a) {
-  if (!a.spawned.take() && !a.unaddressed.take()) {
-    return false;
-  }
+bool take_one(arena& a) { return a.spawned.take() || a.unaddressed.take(); }
+
+void run_one(arena& a) {
   if (&a == here->held) {
     here->has_begun.unpark();
     here->may_end.park();
@@ -103,10 +103,9 @@ bool run_one(arena& a) {
   if (&a == here->ended_by_task) {
     a.drop_reference();
   }
-  return true;
 }
 
-/// As a dispatch loop: it begins counted as searching, and ends not counted.
+/// As a dispatch loop: it begins counted as searching, runs no task while it is, and ends not counted.
 void run(thread_state& t, arena& a) {
   for (bool searches = true;;) {
     if (a.worker_should_leave(t)) {
@@ -115,10 +114,11 @@ void run(thread_state& t, arena& a) {
       }
       return;
     }
-    if (run_one(a)) {
+    if (take_one(a)) {
       if (std::exchange(searches, false)) {
         a.search().stop_searching(t, {});
       }
+      run_one(a);
     } else if (searches) {
       a.search().stop_searching(t, {});
       return;
@@ -152,6 +152,10 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
 
 extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* /*how*/, void* (*entry)(void*), void* argument) noexcept {
+  if (here->refusals.load(sync::relaxed) > 0) {
+    here->refusals.fetch_sub(1, sync::relaxed);
+    return EAGAIN;
+  }
   std::size_t number = here->beds_taken.load(sync::relaxed);
   do {
     if (number == beds_max) {

@@ -17,10 +17,11 @@ namespace {
 
 using observe::event;
 
-/// Whether an affinity is that of another slot, whose thread looks for work: it looks into its mail first. That thread
-/// need not be of the slot's home domain: the application's is where it is, and workers take what slots are free.
+/// Whether an affinity that is not the thief's own slot's is that of a slot whose thread looks for work: it looks into
+/// its mail first. That thread need not be of the slot's home domain: the application's is where it is, and workers
+/// take what slots are free.
 bool is_of_searching_slot(const thread_state& t, affinity wished) noexcept {
-  return names_slot(wished) && slot_of(wished) != t.slot_number && t.in->slot(slot_of(wished)).searching.is_set();
+  return names_slot(wished) && t.in->slot(slot_of(wished)).searching.is_set();
 }
 
 /// Upstream's rule: a mailbox is idle when its threads, other than the thief, look for work, or have left the arena.
@@ -28,7 +29,7 @@ bool is_idle_as_upstream(const thread_state& t, affinity wished) noexcept {
   const arena& a = *t.in;
   if (names_slot(wished)) {
     const arena_slot& slot = a.slot(slot_of(wished));
-    return slot_of(wished) != t.slot_number && (slot.searching.is_set() || !slot.hold.is_held());
+    return slot.searching.is_set() || !slot.hold.is_held();
   }
   const domain_index home = a.home_of(wished);
   if (home == t.domain) {
@@ -64,8 +65,12 @@ bool leave_for_home(const thread_state& t, domain_index home, patience p) noexce
 
 /// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
 /// while it has patience, also if they are there and busy. A thief would otherwise take the oldest task, whosesoever,
-/// before the one of its own domain behind it.
+/// before the one of its own domain behind it. What is for the thief's own slot it never leaves: others may leave that
+/// to it, and the mail may be hidden.
 bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, patience p) noexcept {
+  if (names_slot(wished) && slot_of(wished) == t.slot_number) {
+    return false;
+  }
   const arena& a = *t.in;
   if (__builtin_expect(a.mailbox_idle() != idle_rule::homing, false)) {
     // [M9] Only while its creator is there to take it back.

@@ -28,6 +28,12 @@ bool resource_manager::is_complete(domain_index domain) const noexcept {
   return makings_.load(sync::relaxed) == 0 && state_of(domain).has_all();
 }
 
+/// Whether a look under the lock would find one to make for the domain, or to wait for.
+bool resource_manager::could_be_made(domain_index domain, turned_away patience) const noexcept {
+  return !stopping_.load(sync::relaxed) && !is_refused() && !state_of(domain).has_all() && !has_made_all() &&
+         (patience == turned_away::waits || makings_.load(sync::relaxed) == 0);  // the domain's may be among these
+}
+
 /// One that idles in the domain, or a new one, or one that idles elsewhere if the domain has fewer than it should.
 resource_manager::fetched resource_manager::fetch_worker(domain_index domain, turned_away patience) noexcept {
   for (;;) {
@@ -105,6 +111,7 @@ bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
     // places. So may a stand-in that looked meanwhile [A26], where nobody idles: this call looks for one, too.
     sync::full_fence();
     if (available() > 0 && a.has_work(no_isolation, arena::anybody)) {
+      ask_if_trimmed(a);
       return send_worker(a, home, domain_count_, turned_away::gives_up);
     }
   }

@@ -348,12 +348,20 @@ bool resource_manager::reserve(arena& a, domain_index d) noexcept {
     }
     return false;
   };
-  if (!raise(a.domain(d).active, a.domain(d).allotted)) {
-    return false;
-  }
-  if (!raise(a.account().workers, a.account().allotted)) {
+  for (;;) {
+    if (!raise(a.domain(d).active, a.domain(d).allotted)) {
+      return false;
+    }
+    if (raise(a.account().workers, a.account().allotted)) {
+      break;
+    }
+    // [S7] Who called meanwhile may have found the domain's place taken by us: it is given back before a second look at
+    // the share; partner: a share that has grown, then the look at the places.
     a.domain(d).active.fetch_sub(1, sync::relaxed);
-    return false;
+    sync::full_fence();
+    if (!a.has_unfilled_share()) {
+      return false;
+    }
   }
   if (!a.account().try_reference()) {
     a.domain(d).active.fetch_sub(1, sync::relaxed);

@@ -198,6 +198,7 @@ class resource_manager final : public worker_supplier {
   void send(worker& w, arena& a, domain_index domain, bool slept) noexcept;
   enum class sent : unsigned char { one, none_has_place, none_there };
   [[nodiscard]] sent send_one_of_share(arena& a, domain_index home, unsigned domains, turned_away patience) noexcept;
+  void ask_if_trimmed(arena& a) noexcept;
   [[nodiscard]] unsigned send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept;
   // standing_in.cpp [A26]
   [[nodiscard]] std::optional<domain_index> unfilled_domain(arena& a, domain_index near) noexcept;
@@ -207,9 +208,11 @@ class resource_manager final : public worker_supplier {
   void end_stand_by() noexcept;
   void hand_on_stand_by(domain_index near) noexcept;
   [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
-  // making.cpp; under the lock, but for the first four, wait_for_makings(), watch_makings() and the last. [A25]
+  // making.cpp; under the lock, but for the first five, has_made_all() for a hint, wait_for_makings(), watch_makings()
+  // and the last two. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
   [[nodiscard]] bool is_complete(domain_index domain) const noexcept;
+  [[nodiscard]] bool could_be_made(domain_index domain, turned_away patience) const noexcept;
   [[nodiscard]] worker* make_in_one_of(std::span<const domain_index> domains) noexcept;
   [[nodiscard]] bool make_thread(worker& w) noexcept;
   [[nodiscard]] static int create_thread(worker& w, const platform::cpu_set& cpus) noexcept;
@@ -225,6 +228,7 @@ class resource_manager final : public worker_supplier {
   void note_refusal(int error) noexcept;
   void have_sleepers_look() noexcept;
   bool look_at_refusal() noexcept override;
+  void end_refusal() noexcept;
   // ending.cpp [A28]
   void last_user_left() noexcept override;
   static void* ender_entry(void* manager);

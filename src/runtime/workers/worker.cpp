@@ -83,14 +83,29 @@ resource_manager::sent resource_manager::send_one_of_share(arena& a, domain_inde
     unreserve(a, d);
     how = sent::none_there;
     // [S7] A worker that announced itself meanwhile saw our reservation and not the work: the reservation is given back
-    // before this look at the idle; partner: its announcement, then its look at the counts. [A25] So did whoever made
-    // it possible to make one; partner: the limit, a heavy fence, then the look at the places.
+    // before this look at the idle; partner: its announcement, then its look at the counts. [A25] [A15] So did whoever
+    // made it possible to make one; partner: the limit or the end of a refusal, a fence, then the look at the places.
     sync::full_fence();
-    if ((f.lacking ? idle_ : state_of(d).idle).load(sync::seq_cst) > 0 || (f.unlocked && !is_complete(d))) {
+    if ((f.lacking ? idle_ : state_of(d).idle).load(sync::seq_cst) > 0 ||
+        (f.unlocked ? !is_complete(d) : could_be_made(d, patience))) {
       --i;
     }
   }
-  return took_last_place && send_idle_one(a, nearest) < domains ? sent::one : how;
+  if (took_last_place && send_idle_one(a, nearest) < domains) {
+    return sent::one;
+  }
+  if (how == sent::none_there) {
+    ask_if_trimmed(a);
+  }
+  return how;
+}
+
+/// [S7] For who has given a place back, behind a fence. Whoever took it for the last worker that the arena may have
+/// asked for no allotment. The share may have been trimmed meanwhile, without that place [A9].
+void resource_manager::ask_if_trimmed(arena& a) noexcept {
+  if (!a.has_unfilled_share() && a.account().trimmed.load(sync::relaxed) && a.has_work(no_isolation, arena::anybody)) {
+    demand_changed();
+  }
 }
 
 /// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain. That can be

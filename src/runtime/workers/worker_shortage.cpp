@@ -61,6 +61,13 @@ void resource_manager::have_sleepers_look() noexcept {
   }
 }
 
+/// The caller calls for what waits.
+void resource_manager::end_refusal() noexcept {
+  refused_.store(false, sync::relaxed);
+  // [S7] Before the look at the places; partner: a place that is given back, then the look whether one could be made.
+  sync::full_fence();
+}
+
 bool resource_manager::look_at_refusal() noexcept {
   // relaxed, and not one step: a count that is lost now and then only makes the look later.
   const unsigned looks = refusal_looks_.load(sync::relaxed) + 1;
@@ -68,7 +75,7 @@ bool resource_manager::look_at_refusal() noexcept {
   if (looks % pushes_per_look != 0 || platform::monotonic_ns() < ask_again_ns_.load(sync::relaxed)) {
     return false;
   }
-  refused_.store(false, sync::relaxed);
+  end_refusal();
   return true;
 }
 
@@ -84,7 +91,7 @@ void resource_manager::insist_on_worker(arena& a) noexcept {
       }
       sleep_for(left_ns);
     }
-    refused_.store(false, sync::relaxed);
+    end_refusal();
     a.call_for_work_left(a.account().called_for.load(sync::relaxed));
   }
 }
@@ -100,7 +107,7 @@ bool resource_manager::park(sync::parker& p) noexcept {
   }
   // Of several whose time is over, one asks: where threads are refused again, that set a new time for the others.
   if (is_refused() && platform::monotonic_ns() >= ask_again_ns_.load(sync::relaxed)) {
-    refused_.store(false, sync::relaxed);
+    end_refusal();
     call_for_all();
   }
   return false;

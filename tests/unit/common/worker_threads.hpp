@@ -1,6 +1,7 @@
 /// What the kernel says about the library's workers: how many sleep, and how often they have gone to sleep so far.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -43,5 +44,24 @@ inline int sleeping_workers() {
   }
   return result;
 }
+
+/// Whether so many workers, and no others, sleep in each of two looks, and slept at a moment in between: none has gone
+/// to sleep once more. If these are all, none waits for a lock: whoever holds that would be awake.
+inline bool workers_rest(int count) {
+  const auto before = worker_threads();
+  const auto after = worker_threads();
+  const auto is_in_the_same = [&](const auto& w) {
+    const auto then = before.find(w.first);
+    return w.second.asleep && then != before.end() && then->second.asleep &&
+           then->second.times_slept == w.second.times_slept;
+  };
+  const auto asleep = [](const auto& all) {
+    return std::count_if(all.begin(), all.end(), [](const auto& w) { return w.second.asleep; });
+  };
+  return asleep(before) == count && asleep(after) == count &&
+         std::count_if(after.begin(), after.end(), is_in_the_same) == count;
+}
+/// The same of all that there are.
+inline bool all_workers_rest() { return workers_rest(static_cast<int>(worker_threads().size())); }
 
 }  // namespace homing::testing

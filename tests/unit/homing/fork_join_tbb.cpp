@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <homing/fork_join.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -162,10 +161,7 @@ TEST(fork_join, sleepers_are_called) {
   with_helpers([] {
     for (int round = 0; round < 10; ++round) {
       meet([](auto&& f, auto&& g) { fork_join(f, g); });
-      await("all workers to sleep", [] {
-        const auto workers = homing::testing::worker_threads();
-        return std::all_of(workers.begin(), workers.end(), [](const auto& w) { return w.second.asleep; });
-      });
+      await("all workers to sleep", [] { return homing::testing::all_workers_rest(); });
     }
   });
 }

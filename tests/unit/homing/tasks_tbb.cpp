@@ -423,10 +423,7 @@ TEST(pinned, a_stack_resumed_in_a_section_without_a_worker_goes_on_while_its_cal
             promise.set_value();
           });
           await("the suspension", [&] { return point.load() != nullptr; });
-          await("the worker's end of work", [] {
-            const auto all = homing::testing::worker_threads();
-            return homing::testing::sleeping_workers() == static_cast<int>(all.size());
-          });
+          await("the worker's end of work", [] { return homing::testing::all_workers_rest(); });
           tbb::task::resume(point.load());
           promise.get_future().get();
         });

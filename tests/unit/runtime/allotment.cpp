@@ -468,7 +468,7 @@ TEST(allotment, a_sleeper_of_the_domain_that_has_the_work_is_woken) {
     homing::scheduler::arena& inside = *arena_access::arena_of(user);
     unsigned at_home = 0;
     for (unsigned round = 0; round < rounds; ++round) {
-      await("all workers asleep", [&] { return homing::testing::sleeping_workers() == workers; });
+      await("all workers asleep", [&] { return homing::testing::workers_rest(workers); });
       noting_task task;
       homing::scheduler::task_access::set_context(task, &inside.default_context());
       homing::scheduler::task_access::set_isolation(task, homing::scheduler::no_isolation);

@@ -48,7 +48,7 @@ class bursts {
       }
       group.wait();
     });
-    await("rest", [&] { return homing::testing::sleeping_workers() == workers_; });
+    await("rest", [&] { return homing::testing::workers_rest(workers_); });
     return wakeups() - before;
   }
 

@@ -1,19 +1,27 @@
 // finalize from several threads at once, while others leave arenas with work in them: it returns in every thread, and
 // what was left behind has been done.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
 #include <latch>
 #include <thread>
 #include <vector>
 
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
+#include "unit/common/made_threads.hpp"
 #include "unit/common/own_process.hpp"
-#include "unit/common/sleeps.hpp"
 #include "unit/common/slow_end.hpp"
 
 namespace {
@@ -22,9 +30,48 @@ namespace sync = homing::sync;
 using homing::testing::await;
 using homing::testing::in_own_process;
 using homing::testing::on_machine;
-using homing::testing::sleeps;
 using homing::testing::slow_end;
 using homing::testing::threads;
+
+/// More than any other word holds on which a thread of the library sleeps. The one that counts the ended arenas is
+/// known by that.
+constexpr std::uint32_t arenas_ended_before = 100;
+thread_local bool finalizes_here = false;
+constinit sync::atomic<bool> refuses_enders{false};   ///< the library detaches no other thread
+constinit sync::atomic<bool> finalize_sleeps{false};  ///< on that word, or is about to: it has looked for arenas
+
+}  // namespace
+
+/// Stands before the C library's, as the next one.
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*start)(void*), void* argument) noexcept {
+  int how = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &how);
+  return how == PTHREAD_CREATE_DETACHED && refuses_enders.load(sync::relaxed)
+             ? EAGAIN
+             : homing::testing::real_pthread_create(thread, attributes, start, argument);
+}
+
+extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) noexcept {
+  using function = long (*)(long, ...);
+  // Looked up by each call: what guards a static variable may come here itself.
+  const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "syscall"));
+  std::va_list arguments;
+  va_start(arguments, number);
+  long passed[6];  // the most that a call has; what the caller has not given is not looked at
+  for (long& one : passed) {
+    one = va_arg(arguments, long);
+  }
+  va_end(arguments);
+  if (finalizes_here && number == SYS_futex && static_cast<int>(passed[1]) == FUTEX_WAIT_PRIVATE &&
+      static_cast<std::uint32_t>(passed[2]) >= arenas_ended_before) {
+    finalize_sleeps.store(true, sync::release);
+  }
+  return real(number, passed[0], passed[1], passed[2], passed[3], passed[4], passed[5]);
+}
+
+namespace {
 
 const homing::testing::environment two_by_two = on_machine("node:2 core:2 pu:1");
 
@@ -170,28 +217,34 @@ TEST(finalize, does_what_was_spawned_and_left_in_an_arena_of_one_thread) {
   });
 }
 
-/// Who finalizes sleeps meanwhile: the arena is left while another one keeps it waiting.
+/// Who finalizes sleeps meanwhile: another arena keeps it waiting, until what is left has been done. An ender would do
+/// that, too, but later.
 TEST(finalize, does_what_is_left_in_an_arena_of_one_thread_meanwhile) {
   in_own_process(two_by_two, [] {
     const auto limit = threads(3);
+    refuses_enders.store(true, sync::relaxed);
     sync::atomic<bool> goes_on{false};
     sync::atomic<int> ran{0};
     tbb::task_group group;
+    as_another_thread([] {
+      for (std::uint32_t i = 0; i != arenas_ended_before; ++i) {
+        tbb::task_arena(1).initialize();
+      }
+    });
     as_another_thread([&] {
       tbb::task_arena(2).enqueue([&] {
         await("the order to go on", [&] { return goes_on.load(sync::acquire); });
         tbb::task_arena(1).execute([&] { group.run([&] { ran.fetch_add(1, sync::release); }); });
+        await("what was left", [&] { return ran.load(sync::acquire) == 1; });
       });
     });
     sync::atomic<bool> ended{false};
-    sync::atomic<pid_t> sleeper{0};
     const std::jthread finalizes([&] {
-      sleeper.store(::gettid(), sync::release);
+      finalizes_here = true;
       EXPECT_TRUE(finalize_here());
       ended.store(true, sync::release);
     });
-    await("a finalize that sleeps",
-          [&] { return sleeper.load(sync::acquire) != 0 && sleeps(sleeper.load(sync::relaxed)); });
+    await("a finalize that has found arenas, and sleeps", [] { return finalize_sleeps.load(sync::acquire); });
     goes_on.store(true, sync::release);
     await("the end of finalize", [&] { return ended.load(sync::acquire); });
     EXPECT_EQ(ran.load(sync::acquire), 1);

@@ -34,10 +34,7 @@ class resting_arena : public homing::testing::watched_arena {
     sync::atomic<bool> ran{false};
     arena_.enqueue([&] { ran.store(true, sync::release); });
     await("an enqueued task", [&] { return ran.load(sync::acquire); });
-    await("rest", [&] {
-      return present() == counts(present().size(), 0) &&
-             homing::testing::sleeping_workers() == static_cast<int>(homing::testing::worker_threads().size());
-    });
+    await("rest", [&] { return present() == counts(present().size(), 0) && homing::testing::all_workers_rest(); });
     return allotted();
   }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "runtime/dispatch/bind_context.hpp"
+#include "runtime/search/own_tasks.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
@@ -261,5 +263,65 @@ TEST(mailbox_idle, a_slots_task_is_left_to_its_searching_thread_of_whatever_doma
     std::jthread([] { slot_of_another_domain().run(); });
   });
 }
+
+/// The application's thread is of domain 1, in slot 0, whose home is domain 0, and looks for work. A worker has a task
+/// for that slot in its deque, and the mail is hidden: behind a poster that has stopped between its claim and its fill.
+/// Threads of domain 0 look for work, too, as far as anybody can see, and would leave that task to the slot's thread.
+class hidden_mail {
+ public:
+  void run() {
+    const auto limit = threads(2);
+    tbb::task_arena arena(2, 1U);
+    arena.execute([&] {
+      tbb::task_group group;
+      group.run_and_wait([] {});  // the first wait: from here on the thread has its domain
+      addressee_ = &homing::scheduler::this_thread();
+      EXPECT_EQ(to_index(addressee_->domain), 1U);
+      EXPECT_EQ(to_index(addressee_->slot_number), 0U);
+      EXPECT_EQ(to_index(addressee_->slot->home), 0U);
+      group.run([this] { post_hidden(homing::scheduler::this_thread()); });
+      await("the task in a deque", [&] { return posted_.load(sync::acquire); });
+      group.wait();
+    });
+  }
+
+ private:
+  void post_hidden(homing::scheduler::thread_state& me) {
+    const domain_index home{0};
+    homing::scheduler::arena& a = *me.in;
+    const auto passed_by = [&] { return addressee_->counters.read(homing::observe::event::bypass) != 0; };
+    tbb::task_group_context context;
+    homing::scheduler::bind_context(me, context);
+    homing::scheduler::task_access::set_context(task_, &context);
+    homing::scheduler::task_access::set_isolation(task_, homing::scheduler::no_isolation);
+    a.search().transfer_to(home, {});
+    // As if it had been spawned, but for the mail.
+    homing::scheduler::keep(
+        me, task_, homing::scheduler::make_tag(homing::scheduler::no_isolation, homing::scheduler::affinity{0}));
+    posted_.store(true, sync::release);
+    await("the look of the slot's thread", [&] { return task_.ran_by() != nullptr || passed_by(); });
+    EXPECT_FALSE(passed_by()) << "what is for its own slot";
+    a.search().withdraw(home);
+    a.call_instead(home);
+    await("the task", [&] { return task_.ran_by() != nullptr; });
+    EXPECT_EQ(task_.ran_by(), addressee_);
+  }
+
+  homing::scheduler::thread_state* addressee_ = nullptr;
+  sync::atomic<bool> posted_{false};
+  task_for_slot task_;
+};
+
+void expect_own_task_taken(const char* rule) {
+  in_own_process(two_domains(rule), [] {
+    EXPECT_EQ(to_index(homing::scheduler::this_thread().domain), 0U);
+    EXPECT_EQ(homing::scheduler::resource_manager::current().domain_count(), 2U);
+    std::jthread([] { hidden_mail().run(); });
+  });
+}
+
+TEST(mailbox_idle, a_slots_thread_leaves_its_own_task_to_nobody) { expect_own_task_taken("homing"); }
+TEST(mailbox_idle, a_slots_thread_leaves_its_own_task_to_nobody_by_figure_9) { expect_own_task_taken("paper"); }
+TEST(mailbox_idle, a_slots_thread_leaves_its_own_task_to_nobody_by_upstreams_rule) { expect_own_task_taken("tbb"); }
 
 }  // namespace

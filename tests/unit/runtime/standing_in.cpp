@@ -80,7 +80,7 @@ TEST(standing_in, by_one_that_rests) {
     const auto limit = threads(4);
     tbb::task_arena other = arena_of_node(0, 1, priority::normal);
     expect_served(other);
-    await("its rest", [] { return homing::testing::sleeping_workers() == 1; });
+    await("its rest", [] { return homing::testing::workers_rest(1); });
     expect_served_beside_occupied();
   });
   EXPECT_GE(report.number("wakeups"), 1U) << "of the one that stands in";

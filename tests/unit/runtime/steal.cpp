@@ -47,9 +47,8 @@ class stealing {
     for (int i = 0; i < workers_; ++i) {
       arena.enqueue([this] { take_part(); });
     }
-    await("the thief's end of work", [this] {
-      return ended() || (victims_ready_.load() == workers_ - 1 && homing::testing::sleeping_workers() == 1);
-    });
+    await("the thief's end of work",
+          [this] { return ended() || (victims_ready_.load() == workers_ - 1 && homing::testing::workers_rest(1)); });
     over_.store(true);
     await("the victims' end", [this] { return victims_done_.load() == workers_ - 1; });
     return victims_;
@@ -265,7 +264,7 @@ TEST(steal, where_thieves_stay_an_addressed_task_waits_for_its_home) {
         group.run(homing::on(1 - here), [&] { ran_in.store(domain_here()); });
         held.run([&] { near_ran.store(true); });
         await("this domain's worker", [&] { return near_ran.load(); });
-        await("its end of work", [] { return homing::testing::sleeping_workers() == 1; });
+        await("its end of work", [] { return homing::testing::workers_rest(1); });
         EXPECT_EQ(ran_in.load(), ~0U);
         may_go.store(true);
         await("the other domain's worker again", [&] { return ran_in.load() != ~0U; });

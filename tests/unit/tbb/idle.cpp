@@ -18,6 +18,7 @@ using homing::testing::await;
 using homing::testing::in_own_process;
 using homing::testing::sleeping_workers;
 using homing::testing::worker_threads;
+using homing::testing::workers_rest;
 
 constexpr int thread_count = 16;
 const homing::testing::environment sixteen = homing::testing::on_machine("node:4 core:4 pu:1");
@@ -42,11 +43,7 @@ unsigned long times_slept() {
   return sum;
 }
 
-/// True if all workers slept at one moment at least: that between two looks, if none has gone to sleep once more.
-bool all_rest() {
-  const unsigned long before = times_slept();
-  return sleeping_workers() == thread_count - 1 && sleeping_workers() == thread_count - 1 && times_slept() == before;
-}
+bool all_rest() { return workers_rest(thread_count - 1); }
 
 /// Who runs at all has to go to sleep again, and is counted.
 TEST(idle, workers_at_rest_do_not_run) {
@@ -66,12 +63,12 @@ void expect_one_woken_by(Push&& push) {
   bring_all_workers();
   unsigned long woken = 0;
   for (unsigned round = 0; round < rounds; ++round) {
-    await("all workers asleep", [] { return sleeping_workers() == thread_count - 1; });
+    await("all workers asleep", all_rest);
     const unsigned long before = times_slept();
     std::atomic<bool> done{false};
     push(done);
     await("the task", [&] { return done.load(); });
-    await("all workers asleep again", [] { return sleeping_workers() == thread_count - 1; });
+    await("all workers asleep again", all_rest);
     woken += times_slept() - before;
   }
   EXPECT_GE(woken, rounds);

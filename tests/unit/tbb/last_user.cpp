@@ -1,4 +1,5 @@
 // Workers end when nobody uses the library any more, so that a process can end without them.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -13,14 +14,34 @@
 
 #include "unit/common/await.hpp"
 #include "unit/common/forked_child.hpp"
+#include "unit/common/own_process.hpp"
 #include "unit/common/slow_end.hpp"
 #include "unit/common/worker_threads.hpp"
 
 namespace {
 
 using homing::testing::await;
+using homing::testing::in_own_process;
 using homing::testing::slow_end;
 using homing::testing::worker_threads;
+
+std::atomic<int> enders{0};  ///< that were made: the library detaches no other thread
+
+}  // namespace
+
+/// Stands before the C library's.
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*start)(void*), void* argument) noexcept {
+  int how = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &how);
+  if (how == PTHREAD_CREATE_DETACHED) ++enders;
+  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
+  return real(thread, attributes, start, argument);
+}
+
+namespace {
 
 constexpr int iterations = 1000;
 
@@ -49,12 +70,16 @@ TEST(last_user, takes_the_workers_along) {
 }
 
 TEST(last_user, is_a_task_arena_too) {
-  std::optional<tbb::task_arena> arena;
-  std::thread([&] { arena.emplace(4).execute([] { EXPECT_EQ(loop(), iterations); }); }).join();
-  loop_elsewhere();
-  EXPECT_FALSE(worker_threads().empty());
-  arena.reset();
-  await("the end of the workers", [] { return worker_threads().empty(); });
+  in_own_process({}, [] {  // where no ender is left of another test
+    std::optional<tbb::task_arena> arena;
+    std::thread([&] { arena.emplace(4).execute([] { EXPECT_EQ(loop(), iterations); }); }).join();
+    loop_elsewhere();
+    EXPECT_EQ(enders, 0);
+    EXPECT_FALSE(worker_threads().empty());
+    arena.reset();
+    EXPECT_EQ(enders, 1);
+    await("the end of the workers", [] { return worker_threads().empty(); });
+  });
 }
 
 TEST(last_user, leaves_what_was_enqueued_to_be_done) {
