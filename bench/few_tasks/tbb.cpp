@@ -1,6 +1,6 @@
-// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, four of 1 us,
-// or what a server sends to its workers, some shorter still. What shows is how many threads take part before the region
-// is over.
+// Regions of few tasks, some microseconds each, in the forms that people write: one task of 2 us a thread, four of
+// 1 us, or what a server sends to its workers, some shorter still. What shows is how many threads take part before the
+// region is over.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_for_each.h>
