@@ -36,26 +36,24 @@ class queue_mark {
 
 /// Link: next(item) and set_next(item, next), and is_linked(item) and set_linked(item, whether), of which the last is
 /// false for an item that is in no queue.
+///
+/// Pushers have a lock and a line, takers another: where one thread sends short tasks to many, its line is its own but
+/// for the looks of those that take. Who needs both locks takes the pushers' first; who has the takers' only tries.
 template <typename T, typename Link, typename Mark = queue_mark>
 class shared_queue {
  public:
   void push(T& item) {
-    lock_.lock();
-    if (size_ - linked_ == capacity_ || linked_ > 0) {
-      make_room();
-    }
-    if (linked_ == 0 && size_ < capacity_) {
-      at(size_) = &item;
-    } else if (Link::is_linked(item)) {
-      lock_.unlock();
+    pushers_.lock.lock();
+    if (pushers_.linked.load(relaxed) == 0 && pushers_.end.load(relaxed) != pushers_.free_until) {
+      put(item);
+    } else if (!push_with_care(item)) {
+      pushers_.lock.unlock();
       throw std::bad_alloc();
-    } else {
-      link_last(item);
     }
-    if (size_++ == 0) {
+    if (!mark_.is_set()) {
       mark_.set();
     }
-    lock_.unlock();
+    pushers_.lock.unlock();
   }
 
   [[nodiscard]] T* take() noexcept {
@@ -68,31 +66,32 @@ class shared_queue {
     if (empty()) {
       return nullptr;
     }
-    const scoped_spin_lock hold(lock_);
+    const scoped_spin_lock hold(takers_.lock);
     return take_under_lock(accepts);
   }
 
-  /// The same, but takes nothing while somebody else is at the queue. For who looks again before it sleeps: where one
-  /// item comes at a time, all others who had waited would find nothing, and keep the queue from who pushes the next.
+  /// The same, but takes nothing while somebody else takes. For who looks again before it sleeps: where one item comes
+  /// at a time, all others who had waited would find nothing.
   template <typename Filter>
   [[nodiscard]] T* try_take_if(Filter&& accepts) noexcept {
-    if (empty() || !lock_.try_lock()) {
+    if (empty() || !takers_.lock.try_lock()) {
       return nullptr;
     }
     T* const item = take_under_lock(accepts);
-    lock_.unlock();
+    takers_.lock.unlock();
     return item;
   }
 
-  /// True if some item that `accepts` is true for is there; looks at all of them under the lock.
+  /// True if some item that `accepts` is true for is there; looks at all of them under the locks.
   template <typename Filter>
   [[nodiscard]] bool has_if(Filter&& accepts) noexcept {
     if (empty()) {
       return false;
     }
-    const scoped_spin_lock hold(lock_);
-    for (std::size_t i = 0; i < size_ - linked_; ++i) {
-      if (accepts(*at(i))) {
+    const scoped_spin_lock hold_pushers(pushers_.lock);
+    const scoped_spin_lock hold_takers(takers_.lock);
+    for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
+      if (accepts(*takers_.ring[i])) {
         return true;
       }
     }
@@ -105,8 +104,14 @@ class shared_queue {
   }
 
   /// Over a fork.
-  void lock_for_fork() noexcept { lock_.lock(); }
-  void unlock_after_fork() noexcept { lock_.unlock(); }
+  void lock_for_fork() noexcept {
+    pushers_.lock.lock();
+    takers_.lock.lock();
+  }
+  void unlock_after_fork() noexcept {
+    takers_.lock.unlock();
+    pushers_.lock.unlock();
+  }
 
   /// A hint, exact once the pushing thread and this one have met a fence.
   [[nodiscard]] bool empty() const noexcept { return !mark_.is_set(); }
@@ -116,66 +121,116 @@ class shared_queue {
  private:
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);  // a power of two, as all that follow
 
-  /// Under the lock: one less.
-  void count_taken() noexcept {
-    if (--size_ == 0) {
-      mark_.clear();
-    }
+  /// The cells, by a count that only grows. Each side has one of these: they change under both locks.
+  struct cells {
+    T** first = nullptr;
+    std::size_t capacity = 0;
+    T*& operator[](std::size_t i) const noexcept { return first[i & (capacity - 1)]; }
+  };
+
+  /// Under the pushers' lock, where there is room.
+  void put(T& item) noexcept {
+    const std::size_t end = pushers_.end.load(relaxed);
+    pushers_.ring[end] = &item;
+    pushers_.end.store(end + 1, release);  // the item in its cell, to who finds it before the end
   }
 
-  template <typename Filter>
-  T* take_under_lock(Filter&& accepts) noexcept {
-    for (std::size_t i = 0; i < size_ - linked_; ++i) {
-      T* item = at(i);
-      if (accepts(*item)) {
-        for (std::size_t k = i; k > 0; --k) {
-          at(k) = at(k - 1);
-        }
-        first_ = (first_ + 1) & (capacity_ - 1);
-        count_taken();
-        return item;
-      }
-    }
-    T* item = linked_ > 0 ? take_linked(accepts) : nullptr;
-    if (item != nullptr) {
-      count_taken();
-    }
-    return item;
+  /// Under the pushers' lock: as far as the takers have come.
+  [[nodiscard]] bool has_room() noexcept {
+    // acquire: who took what was in a cell has read it.
+    pushers_.free_until = takers_.first.load(acquire) + pushers_.ring.capacity;
+    return pushers_.end.load(relaxed) != pushers_.free_until;
   }
 
-  T*& at(std::size_t i) noexcept { return ring_[(first_ + i) & (capacity_ - 1)]; }
-
-  /// Under the lock, which it gives up meanwhile: what is linked moves into the ring, which grows if it must and can.
-  [[gnu::noinline]] void make_room() noexcept {
+  /// Under the pushers' lock, which it may give up meanwhile. False if there is no memory, and the item is linked.
+  [[gnu::noinline]] bool push_with_care(T& item) noexcept {
     for (;;) {
-      while (linked_ > 0 && size_ - linked_ < capacity_) {
-        T*& end = at(size_ - linked_);
-        end = take_linked([](const T&) { return true; });
+      if (pushers_.linked.load(relaxed) != 0) {
+        move_linked();
       }
-      if (linked_ == 0 && size_ < capacity_) {
-        return;
+      if (pushers_.linked.load(relaxed) == 0 && has_room()) {
+        put(item);
+        return true;
       }
       // Not under the lock: the allocator may block.
-      const std::size_t wanted = capacity_ == 0 ? initial_capacity : capacity_ * 2;
-      lock_.unlock();
+      const std::size_t wanted = pushers_.ring.capacity == 0 ? initial_capacity : pushers_.ring.capacity * 2;
+      pushers_.lock.unlock();
       std::unique_ptr<T*[]> larger(new (std::nothrow) T*[wanted]);
-      lock_.lock();
+      pushers_.lock.lock();
       if (larger == nullptr) {
-        return;
+        break;
       }
-      if (wanted > capacity_) {
+      if (wanted > pushers_.ring.capacity) {
         move_into(larger, wanted);
       }
     }
+    if (Link::is_linked(item)) {
+      return false;
+    }
+    link_last(item);
+    return true;
   }
 
-  void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
-    for (std::size_t i = 0; i < size_ - linked_; ++i) {
-      larger[i] = at(i);
+  /// Under the pushers' lock: what is linked moves into the ring, as far as there is room.
+  void move_linked() noexcept {
+    const scoped_spin_lock hold(takers_.lock);
+    while (pushers_.linked.load(relaxed) != 0 && has_room()) {
+      put(*take_linked([](const T&) { return true; }));
     }
-    ring_.swap(larger);  // the caller frees the old ring
-    capacity_ = wanted;
-    first_ = 0;
+  }
+
+  /// Under the pushers' lock.
+  void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
+    const scoped_spin_lock hold(takers_.lock);
+    const cells to{larger.get(), wanted};
+    for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
+      to[i] = takers_.ring[i];
+    }
+    memory_.swap(larger);  // the caller frees the old ring
+    pushers_.ring = to;
+    takers_.ring = to;
+  }
+
+  /// Under the takers' lock.
+  template <typename Filter>
+  T* take_under_lock(Filter&& accepts) noexcept {
+    const std::size_t first = takers_.first.load(relaxed);
+    for (std::size_t i = first;; ++i) {
+      if (i == takers_.end_seen && i == see_end()) {
+        return take_behind_ring(first, accepts);
+      }
+      T* const item = takers_.ring[i];
+      if (accepts(*item)) {
+        for (std::size_t k = i; k != first; --k) {
+          takers_.ring[k] = takers_.ring[k - 1];
+        }
+        takers_.first.store(first + 1, release);  // that the cell was read, to who fills it again
+        if (first + 1 == takers_.end_seen && first + 1 == see_end()) {
+          static_cast<void>(take_behind_ring(first + 1, [](const T&) { return false; }));
+        }
+        return item;
+      }
+    }
+  }
+
+  std::size_t see_end() noexcept {
+    takers_.end_seen = pushers_.end.load(acquire);
+    return takers_.end_seen;
+  }
+
+  /// Under the takers' lock, when the ring has nothing that the taker accepts: what is linked, if anything. If nothing
+  /// is left, the mark goes. Not while somebody pushes, who may have seen it set; then it is for the next look.
+  template <typename Filter>
+  T* take_behind_ring(std::size_t first, Filter&& accepts) noexcept {
+    if ((first != takers_.end_seen && pushers_.linked.load(relaxed) == 0) || !pushers_.lock.try_lock()) {
+      return nullptr;
+    }
+    T* const item = pushers_.linked.load(relaxed) != 0 ? take_linked(accepts) : nullptr;
+    if (first == pushers_.end.load(relaxed) && pushers_.linked.load(relaxed) == 0) {
+      mark_.clear();
+    }
+    pushers_.lock.unlock();
+    return item;
   }
 
   void link_last(T& item) noexcept {
@@ -187,7 +242,7 @@ class shared_queue {
       first_linked_ = &item;
     }
     last_linked_ = &item;
-    ++linked_;
+    pushers_.linked.store(pushers_.linked.load(relaxed) + 1, relaxed);
   }
 
   template <typename Filter>
@@ -210,19 +265,27 @@ class shared_queue {
       last_linked_ = before;
     }
     Link::set_linked(*item, false);
-    --linked_;
+    pushers_.linked.store(pushers_.linked.load(relaxed) - 1, relaxed);
     return item;
   }
 
-  Mark mark_;  ///< written under the lock, where the first item comes or the last one goes
-  alignas(cache_line_bytes) spin_lock lock_;
-  plain<std::size_t> size_ = 0;  ///< of all
-  plain<std::size_t> first_ = 0;
-  plain<std::size_t> capacity_ = 0;
-  std::unique_ptr<T*[]> ring_;
-  plain<std::size_t> linked_ = 0;  ///< of `size_`, those that are linked
-  T* first_linked_ = nullptr;
+  Mark mark_;  ///< written under the pushers' lock: set by who pushes, cleared by who finds nothing left
+  std::unique_ptr<T*[]> memory_;  ///< of the ring
+  T* first_linked_ = nullptr;     ///< under the pushers' lock, the last one, too
   T* last_linked_ = nullptr;
+  struct alignas(cache_line_bytes) {
+    spin_lock lock;
+    atomic<std::size_t> end{0};         ///< of what is in the ring
+    plain<std::size_t> free_until = 0;  ///< of the cells, those that pushers know to be free
+    cells ring;
+    atomic<std::size_t> linked{0};  ///< items that are not in the ring; changes under both locks, or grows
+  } pushers_;
+  struct alignas(cache_line_bytes) {
+    spin_lock lock;
+    atomic<std::size_t> first{0};
+    plain<std::size_t> end_seen = 0;
+    cells ring;
+  } takers_;
 };
 
 }  // namespace homing::sync

@@ -9,7 +9,7 @@ namespace {
 
 found_task in_queue(task* item) noexcept { return {item, item != nullptr}; }
 
-/// Waits for who is at the queue: where its domain's tasks are, a thread that went on would take another domain's.
+/// Waits for who takes from the queue: where its domain's tasks are, a thread that went on would take another domain's.
 found_task take_from(task_queue& queue, const thread_state& t, const search_round& how) noexcept {
   return in_queue(queue.take_if([&](const task&) { return how.may_take(t); }));
 }
