@@ -91,7 +91,8 @@ class shared_queue {
     const scoped_spin_lock hold_pushers(pushers_.lock);
     const scoped_spin_lock hold_takers(takers_.lock);
     for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
-      if (accepts(*takers_.ring[i])) {
+      const T* const item = takers_.ring[i];
+      if (accepts(*item)) {
         return true;
       }
     }
@@ -123,9 +124,9 @@ class shared_queue {
 
   /// The cells, by a count that only grows. Each side has one of these: they change under both locks.
   struct cells {
-    T** first = nullptr;
+    plain<T*>* first = nullptr;
     std::size_t capacity = 0;
-    T*& operator[](std::size_t i) const noexcept { return first[i & (capacity - 1)]; }
+    plain<T*>& operator[](std::size_t i) const noexcept { return first[i & (capacity - 1)]; }
   };
 
   /// Under the pushers' lock, where there is room.
@@ -155,7 +156,7 @@ class shared_queue {
       // Not under the lock: the allocator may block.
       const std::size_t wanted = pushers_.ring.capacity == 0 ? initial_capacity : pushers_.ring.capacity * 2;
       pushers_.lock.unlock();
-      std::unique_ptr<T*[]> larger(new (std::nothrow) T*[wanted]);
+      std::unique_ptr<plain<T*>[]> larger(new (std::nothrow) plain<T*>[wanted]);
       pushers_.lock.lock();
       if (larger == nullptr) {
         break;
@@ -180,7 +181,7 @@ class shared_queue {
   }
 
   /// Under the pushers' lock.
-  void move_into(std::unique_ptr<T*[]>& larger, std::size_t wanted) noexcept {
+  void move_into(std::unique_ptr<plain<T*>[]>& larger, std::size_t wanted) noexcept {
     const scoped_spin_lock hold(takers_.lock);
     const cells to{larger.get(), wanted};
     for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
@@ -270,8 +271,8 @@ class shared_queue {
   }
 
   Mark mark_;  ///< written under the pushers' lock: set by who pushes, cleared by who finds nothing left
-  std::unique_ptr<T*[]> memory_;  ///< of the ring
-  T* first_linked_ = nullptr;     ///< under the pushers' lock, the last one, too
+  std::unique_ptr<plain<T*>[]> memory_;  ///< of the ring
+  T* first_linked_ = nullptr;            ///< under the pushers' lock, the last one, too
   T* last_linked_ = nullptr;
   struct alignas(cache_line_bytes) {
     spin_lock lock;
