@@ -1,24 +1,17 @@
 /// For tests whose own pthread_create() stands before the C library's, and that wait for a worker to come.
 #pragma once
 
-#include <dlfcn.h>
 #include <oneapi/tbb/task_arena.h>
 #include <pthread.h>
 
 #include "sync/atomic.hpp"
 #include "unit/common/await.hpp"
+#include "unit/common/real_pthread_create.hpp"
 
 namespace homing::testing {
 
 /// The library makes its workers with attributes, std::thread makes its threads without.
 inline bool is_for_a_worker(const pthread_attr_t* attributes) noexcept { return attributes != nullptr; }
-
-inline int real_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
-                               void* argument) noexcept {
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  return real(thread, attributes, start, argument);
-}
 
 /// Enqueues a task in a new arena of so many threads, and nothing else; returns when a worker has run it.
 inline void have_a_worker_come(int concurrency) {

@@ -20,8 +20,8 @@
 
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
-#include "unit/common/made_threads.hpp"
 #include "unit/common/own_process.hpp"
+#include "unit/common/real_pthread_create.hpp"
 #include "unit/common/slow_end.hpp"
 
 namespace {
@@ -37,7 +37,7 @@ using homing::testing::threads;
 /// known by that.
 constexpr std::uint32_t arenas_ended_before = 100;
 thread_local bool finalizes_here = false;
-constinit sync::atomic<bool> refuses_enders{false};   ///< the library detaches no other thread
+constinit sync::atomic<bool> refuses_enders{false};
 constinit sync::atomic<bool> finalize_sleeps{false};  ///< on that word, or is about to: it has looked for arenas
 
 }  // namespace
@@ -46,9 +46,7 @@ constinit sync::atomic<bool> finalize_sleeps{false};  ///< on that word, or is a
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*start)(void*), void* argument) noexcept {
-  int how = PTHREAD_CREATE_JOINABLE;
-  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &how);
-  return how == PTHREAD_CREATE_DETACHED && refuses_enders.load(sync::relaxed)
+  return homing::testing::is_for_the_ender(attributes) && refuses_enders.load(sync::relaxed)
              ? EAGAIN
              : homing::testing::real_pthread_create(thread, attributes, start, argument);
 }

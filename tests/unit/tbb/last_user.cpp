@@ -1,5 +1,4 @@
 // Workers end when nobody uses the library any more, so that a process can end without them.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -15,6 +14,7 @@
 #include "unit/common/await.hpp"
 #include "unit/common/forked_child.hpp"
 #include "unit/common/own_process.hpp"
+#include "unit/common/real_pthread_create.hpp"
 #include "unit/common/slow_end.hpp"
 #include "unit/common/worker_threads.hpp"
 
@@ -25,7 +25,7 @@ using homing::testing::in_own_process;
 using homing::testing::slow_end;
 using homing::testing::worker_threads;
 
-std::atomic<int> enders{0};  ///< that were made: the library detaches no other thread
+std::atomic<int> enders{0};  ///< that were made
 
 }  // namespace
 
@@ -33,12 +33,8 @@ std::atomic<int> enders{0};  ///< that were made: the library detaches no other 
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*start)(void*), void* argument) noexcept {
-  int how = PTHREAD_CREATE_JOINABLE;
-  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &how);
-  if (how == PTHREAD_CREATE_DETACHED) ++enders;
-  using function = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_create"));
-  return real(thread, attributes, start, argument);
+  if (homing::testing::is_for_the_ender(attributes)) ++enders;
+  return homing::testing::real_pthread_create(thread, attributes, start, argument);
 }
 
 namespace {
