@@ -1,6 +1,7 @@
 // [A25] Worker threads are made several at a time, and who finds every place taken by one that is being made does not
 // give up before it is known whether it comes to be. The test's own pthread_create() stands before the C library's, and
 // holds the library's calls up.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -12,6 +13,7 @@
 #include <homing/tasks.hpp>
 
 #include <cerrno>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -37,6 +39,9 @@ constinit sync::atomic<int> refusals_left{0};
 constinit sync::atomic<int> made_bound{0};  ///< calls that name CPUs
 constinit sync::atomic<int> made_there{0};  ///< of these, that name the CPU that their caller is bound to
 constinit sync::atomic<bool> refuses_bound{false};
+/// New workers stay where they ask for their name: behind their calls for others, before they look for work. Who
+/// looked in vain would sleep, and the next ones would call that one in place of making more.
+constinit sync::atomic<bool> held_before_work{false};
 
 /// Whether a call names CPUs; counted.
 bool names_cpus(const pthread_attr_t* attributes) {
@@ -71,6 +76,14 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
              : real_pthread_create(thread, attributes, start, argument);
 }
 
+extern "C" __attribute__((visibility("default"))) int pthread_getname_np(pthread_t thread, char* name,
+                                                                         std::size_t size) noexcept {
+  while (held_before_work.load(sync::seq_cst)) sched_yield();
+  using function = int (*)(pthread_t, char*, std::size_t);
+  static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "pthread_getname_np"));
+  return real(thread, name, size);
+}
+
 namespace {
 
 const homing::testing::environment four_by_two = on_machine("node:4 core:2 pu:1");
@@ -81,10 +94,12 @@ void wait_for_a_worker() { homing::testing::have_a_worker_come(2); }
 TEST(threads_made, all_at_the_first_work) {
   in_own_process(on_machine("node:1 core:8 pu:1"), [] {
     const auto limit = threads(8);
+    held_before_work.store(true, sync::seq_cst);
     tbb::task_group group;
     group.run([] {});
     group.wait();
     await("all workers", [] { return inside.load(sync::seq_cst) == 7; });
+    held_before_work.store(false, sync::seq_cst);
   });
 }
 
