@@ -27,7 +27,7 @@ class shard_mark {
     word_ = &word;
     mask_ = std::uint64_t{1} << bit;
   }
-  // relaxed, both: hints; the shard's lock is held.
+  // relaxed, both: hints; the lock of the shard's pushers is held.
   void set() noexcept { word_->fetch_or(mask_, relaxed); }
   void clear() noexcept { word_->fetch_and(~mask_, relaxed); }
   [[nodiscard]] bool is_set() const noexcept { return (word_->load(relaxed) & mask_) != 0; }
@@ -55,7 +55,7 @@ class sharded_queue {
   /// `pusher`: a number of the pushing thread's, always the same.
   void push(T& item, unsigned pusher) { shards_[pusher & (shards_.size() - 1)].push(item); }
 
-  /// Takes of a shard's items the oldest that `accepts` is true for; none from a shard that somebody else is at.
+  /// Takes of a shard's items the oldest that `accepts` is true for; none from a shard that somebody else takes from.
   /// `next`: where the taker begins; the shard behind the one from which it has taken, afterwards.
   template <typename Filter>
   [[nodiscard]] T* try_take_if(unsigned& next, Filter&& accepts) noexcept {

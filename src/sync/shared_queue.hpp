@@ -21,10 +21,10 @@
 
 namespace homing::sync {
 
-/// Says, to those without the queue's lock, whether something is in the queue.
+/// Says, to those without the queue's locks, whether something is in the queue.
 class queue_mark {
  public:
-  // relaxed, both: hints; the lock is held, and publishes the items.
+  // relaxed, both: hints; the pushers' lock is held. Items are published by what a taker reads then.
   void set() noexcept { is_set_.store(true, relaxed); }
   void clear() noexcept { is_set_.store(false, relaxed); }
   [[nodiscard]] bool is_set() const noexcept { return is_set_.load(relaxed); }
@@ -38,29 +38,29 @@ class queue_mark {
 /// false for an item that is in no queue.
 ///
 /// Pushers have a lock and a line, takers another: where one thread sends short tasks to many, its line is its own but
-/// for the looks of those that take. Who needs both locks takes the pushers' first; who has the takers' only tries.
+/// for the looks of those that take. Who needs both locks takes the takers' first.
 template <typename T, typename Link, typename Mark = queue_mark>
 class shared_queue {
  public:
+  /// The item may have been taken, and run, before this returns: whoever pushes keeps the queue until then.
   void push(T& item) {
     pushers_.lock.lock();
-    if (pushers_.linked.load(relaxed) == 0 && pushers_.end.load(relaxed) != pushers_.free_until) {
+    const bool at_once = pushers_.first_linked.load(relaxed) == nullptr && has_room();
+    if (at_once) {
       put(item);
-    } else if (!push_with_care(item)) {
-      pushers_.lock.unlock();
-      throw std::bad_alloc();
-    }
-    if (!mark_.is_set()) {
-      mark_.set();
+      set_mark();
     }
     pushers_.lock.unlock();
+    if (!at_once && !push_with_care(item)) {
+      throw std::bad_alloc();
+    }
   }
 
   [[nodiscard]] T* take() noexcept {
     return take_if([](const T&) { return true; });
   }
 
-  /// Takes the oldest item that `accepts` is true for; may look at all of them under the lock.
+  /// Takes the oldest item that `accepts` is true for; may look at all of them under the takers' lock.
   template <typename Filter>
   [[nodiscard]] T* take_if(Filter&& accepts) noexcept {
     if (empty()) {
@@ -88,15 +88,15 @@ class shared_queue {
     if (empty()) {
       return false;
     }
-    const scoped_spin_lock hold_pushers(pushers_.lock);
     const scoped_spin_lock hold_takers(takers_.lock);
+    const scoped_spin_lock hold_pushers(pushers_.lock);
     for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
       const T* const item = takers_.ring[i];
       if (accepts(*item)) {
         return true;
       }
     }
-    for (T* item = first_linked_; item != nullptr; item = Link::next(*item)) {
+    for (T* item = pushers_.first_linked.load(relaxed); item != nullptr; item = Link::next(*item)) {
       if (accepts(*item)) {
         return true;
       }
@@ -106,12 +106,12 @@ class shared_queue {
 
   /// Over a fork.
   void lock_for_fork() noexcept {
-    pushers_.lock.lock();
     takers_.lock.lock();
+    pushers_.lock.lock();
   }
   void unlock_after_fork() noexcept {
-    takers_.lock.unlock();
     pushers_.lock.unlock();
+    takers_.lock.unlock();
   }
 
   /// A hint, exact once the pushing thread and this one have met a fence.
@@ -121,6 +121,7 @@ class shared_queue {
 
  private:
   static constexpr std::size_t initial_capacity = size_or_modelled(16, 2);  // a power of two, as all that follow
+  using memory = std::unique_ptr<plain<T*>[]>;
 
   /// The cells, by a count that only grows. Each side has one of these: they change under both locks.
   struct cells {
@@ -129,127 +130,129 @@ class shared_queue {
     plain<T*>& operator[](std::size_t i) const noexcept { return first[i & (capacity - 1)]; }
   };
 
-  /// Under the pushers' lock, where there is room.
+  void set_mark() noexcept {
+    if (!mark_.is_set()) {
+      mark_.set();
+    }
+  }
+
   void put(T& item) noexcept {
     const std::size_t end = pushers_.end.load(relaxed);
     pushers_.ring[end] = &item;
-    pushers_.end.store(end + 1, release);  // the item in its cell, to who finds it before the end
+    pushers_.end.store(end + 1, release);  // partner: see_end(), by which a taker sees the item
   }
 
-  /// Under the pushers' lock: as far as the takers have come.
   [[nodiscard]] bool has_room() noexcept {
-    // acquire: who took what was in a cell has read it.
-    pushers_.free_until = takers_.first.load(acquire) + pushers_.ring.capacity;
+    if (pushers_.end.load(relaxed) == pushers_.free_until) {
+      // acquire: whoever took what was in a cell has read it; partner: take_at().
+      pushers_.free_until = takers_.first.load(acquire) + pushers_.ring.capacity;
+    }
     return pushers_.end.load(relaxed) != pushers_.free_until;
   }
 
-  /// Under the pushers' lock, which it may give up meanwhile. False if there is no memory, and the item is linked.
+  /// Into a larger ring, or linked. False if there is no memory, and the item is linked already.
   [[gnu::noinline]] bool push_with_care(T& item) noexcept {
+    memory spare;  // not under a lock, nor the end of the old ring: the allocator may block
+    std::size_t wanted = 0;
     for (;;) {
-      if (pushers_.linked.load(relaxed) != 0) {
-        move_linked();
+      {
+        const scoped_spin_lock hold_takers(takers_.lock);
+        const scoped_spin_lock hold_pushers(pushers_.lock);
+        if (spare != nullptr && wanted > pushers_.ring.capacity) {
+          move_into(spare, wanted);
+        }
+        while (pushers_.first_linked.load(relaxed) != nullptr && has_room()) {
+          put(*take_linked([](const T&) { return true; }));
+        }
+        const bool has_place = pushers_.first_linked.load(relaxed) == nullptr && has_room();
+        const bool no_memory = wanted != 0 && spare == nullptr;
+        if (!has_place && no_memory && Link::is_linked(item)) {
+          return false;
+        }
+        if (has_place || no_memory) {
+          has_place ? put(item) : link_last(item);
+          set_mark();
+          return true;
+        }
+        wanted = pushers_.ring.capacity == 0 ? initial_capacity : pushers_.ring.capacity * 2;
       }
-      if (pushers_.linked.load(relaxed) == 0 && has_room()) {
-        put(item);
-        return true;
-      }
-      // Not under the lock: the allocator may block.
-      const std::size_t wanted = pushers_.ring.capacity == 0 ? initial_capacity : pushers_.ring.capacity * 2;
-      pushers_.lock.unlock();
-      std::unique_ptr<plain<T*>[]> larger(new (std::nothrow) plain<T*>[wanted]);
-      pushers_.lock.lock();
-      if (larger == nullptr) {
-        break;
-      }
-      if (wanted > pushers_.ring.capacity) {
-        move_into(larger, wanted);
-      }
-    }
-    if (Link::is_linked(item)) {
-      return false;
-    }
-    link_last(item);
-    return true;
-  }
-
-  /// Under the pushers' lock: what is linked moves into the ring, as far as there is room.
-  void move_linked() noexcept {
-    const scoped_spin_lock hold(takers_.lock);
-    while (pushers_.linked.load(relaxed) != 0 && has_room()) {
-      put(*take_linked([](const T&) { return true; }));
+      spare.reset(new (std::nothrow) plain<T*>[wanted]);
     }
   }
 
-  /// Under the pushers' lock.
-  void move_into(std::unique_ptr<plain<T*>[]>& larger, std::size_t wanted) noexcept {
-    const scoped_spin_lock hold(takers_.lock);
-    const cells to{larger.get(), wanted};
+  void move_into(memory& larger, std::size_t capacity) noexcept {
+    const cells to{larger.get(), capacity};
     for (std::size_t i = takers_.first.load(relaxed); i != pushers_.end.load(relaxed); ++i) {
       to[i] = takers_.ring[i];
     }
-    memory_.swap(larger);  // the caller frees the old ring
+    pushers_.memory_of_ring.swap(larger);
     pushers_.ring = to;
     takers_.ring = to;
   }
 
-  /// Under the takers' lock.
   template <typename Filter>
   T* take_under_lock(Filter&& accepts) noexcept {
-    const std::size_t first = takers_.first.load(relaxed);
-    for (std::size_t i = first;; ++i) {
-      if (i == takers_.end_seen && i == see_end()) {
-        return take_behind_ring(first, accepts);
+    for (std::size_t i = takers_.first.load(relaxed);;) {
+      for (; i != takers_.end_seen; ++i) {
+        T* const item = takers_.ring[i];
+        if (accepts(*item)) {
+          take_at(i);
+          return item;
+        }
       }
-      T* const item = takers_.ring[i];
-      if (accepts(*item)) {
-        for (std::size_t k = i; k != first; --k) {
-          takers_.ring[k] = takers_.ring[k - 1];
-        }
-        takers_.first.store(first + 1, release);  // that the cell was read, to who fills it again
-        if (first + 1 == takers_.end_seen && first + 1 == see_end()) {
-          static_cast<void>(take_behind_ring(first + 1, [](const T&) { return false; }));
-        }
+      if (i != see_end()) {
+        continue;
+      }
+      if (pushers_.first_linked.load(relaxed) == nullptr) {  // who misses one finds the mark set at its last look
+        return nullptr;
+      }
+      const scoped_spin_lock hold(pushers_.lock);
+      if (i == pushers_.end.load(relaxed)) {  // else some came into the ring, and then the first was linked
+        T* const item = take_linked(accepts);
+        clear_mark_if_empty();
         return item;
       }
     }
   }
 
+  void take_at(std::size_t i) noexcept {
+    const std::size_t first = takers_.first.load(relaxed);
+    for (std::size_t k = i; k != first; --k) {
+      takers_.ring[k] = takers_.ring[k - 1];
+    }
+    takers_.first.store(first + 1, release);  // partner: has_room(), by which a pusher sees the cell read
+    if (first + 1 == takers_.end_seen && first + 1 == see_end()) {
+      const scoped_spin_lock hold(pushers_.lock);
+      clear_mark_if_empty();
+    }
+  }
+
   std::size_t see_end() noexcept {
-    takers_.end_seen = pushers_.end.load(acquire);
+    takers_.end_seen = pushers_.end.load(acquire);  // partner: put()
     return takers_.end_seen;
   }
 
-  /// Under the takers' lock, when the ring has nothing that the taker accepts: what is linked, if anything. If nothing
-  /// is left, the mark goes. Not while somebody pushes, who may have seen it set; then it is for the next look.
-  template <typename Filter>
-  T* take_behind_ring(std::size_t first, Filter&& accepts) noexcept {
-    if ((first != takers_.end_seen && pushers_.linked.load(relaxed) == 0) || !pushers_.lock.try_lock()) {
-      return nullptr;
-    }
-    T* const item = pushers_.linked.load(relaxed) != 0 ? take_linked(accepts) : nullptr;
-    if (first == pushers_.end.load(relaxed) && pushers_.linked.load(relaxed) == 0) {
+  void clear_mark_if_empty() noexcept {
+    if (takers_.first.load(relaxed) == pushers_.end.load(relaxed) && pushers_.first_linked.load(relaxed) == nullptr) {
       mark_.clear();
     }
-    pushers_.lock.unlock();
-    return item;
   }
 
   void link_last(T& item) noexcept {
     Link::set_linked(item, true);
     Link::set_next(item, nullptr);
-    if (last_linked_ != nullptr) {
-      Link::set_next(*last_linked_, &item);
+    if (pushers_.first_linked.load(relaxed) != nullptr) {
+      Link::set_next(*pushers_.last_linked, &item);
     } else {
-      first_linked_ = &item;
+      pushers_.first_linked.store(&item, relaxed);
     }
-    last_linked_ = &item;
-    pushers_.linked.store(pushers_.linked.load(relaxed) + 1, relaxed);
+    pushers_.last_linked = &item;
   }
 
   template <typename Filter>
   T* take_linked(Filter&& accepts) noexcept {
     T* before = nullptr;
-    T* item = first_linked_;
+    T* item = pushers_.first_linked.load(relaxed);
     while (item != nullptr && !accepts(*item)) {
       before = std::exchange(item, Link::next(*item));
     }
@@ -260,26 +263,26 @@ class shared_queue {
     if (before != nullptr) {
       Link::set_next(*before, after);
     } else {
-      first_linked_ = after;
+      pushers_.first_linked.store(after, relaxed);
     }
-    if (last_linked_ == item) {
-      last_linked_ = before;
+    if (after == nullptr) {
+      pushers_.last_linked = before;
     }
     Link::set_linked(*item, false);
-    pushers_.linked.store(pushers_.linked.load(relaxed) - 1, relaxed);
     return item;
   }
 
-  Mark mark_;  ///< written under the pushers' lock: set by who pushes, cleared by who finds nothing left
-  std::unique_ptr<plain<T*>[]> memory_;  ///< of the ring
-  T* first_linked_ = nullptr;            ///< under the pushers' lock, the last one, too
-  T* last_linked_ = nullptr;
+  Mark mark_;  ///< written under the pushers' lock
+  // Of each side: under its lock, but for what the other side may read. Where that matters the order stands there;
+  // relaxed else.
   struct alignas(cache_line_bytes) {
     spin_lock lock;
     atomic<std::size_t> end{0};         ///< of what is in the ring
-    plain<std::size_t> free_until = 0;  ///< of the cells, those that pushers know to be free
+    plain<std::size_t> free_until = 0;  ///< cells that the pushers know to be free end there
     cells ring;
-    atomic<std::size_t> linked{0};  ///< items that are not in the ring; changes under both locks, or grows
+    memory memory_of_ring;
+    atomic<T*> first_linked{nullptr};  ///< items behind those in the ring
+    T* last_linked = nullptr;
   } pushers_;
   struct alignas(cache_line_bytes) {
     spin_lock lock;

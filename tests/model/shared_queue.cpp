@@ -1,6 +1,7 @@
 /// Shared queue, whole and in shards: each item reaches one taker, in order, while the ring grows; and `empty()` is
 /// exact behind a fence. Method: every execution of two threads or three on rings of two; src/sync/shared_queue.hpp,
 /// src/sync/sharded_queue.hpp, sleep.md [S2].
+#include "engine/arena.hpp"
 #include "engine/model.hpp"
 #include "sync/asymmetric_fence.hpp"
 #include "sync/sharded_queue.hpp"
@@ -42,6 +43,12 @@ struct office {
     ++j->times_taken;
     return static_cast<std::size_t>(j - jobs) + 1;
   }
+  /// So that what is pushed then has a place. Growth has models of its own.
+  void make_ring() {
+    job any;
+    queue.push(any);
+    static_cast<void>(queue.take());
+  }
   void check() {
     while (take() != 0) {
     }
@@ -53,6 +60,7 @@ struct office {
 
 const scenario two_pushers("shared queue: two pushers, one taker", {.sample_preemptions = 1}, [] {
   office<2> o;
+  o.make_ring();
   threads({[&] { o.push(0); }, [&] { o.push(1); }, [&] { o.take(); }});
   o.check();
 });
@@ -105,6 +113,67 @@ const scenario order("shared queue: growth under a taker, in order", {.sample_pr
   o.check();
 });
 
+/// A ring of two, and no memory for more: the third is linked, perhaps while a taker is at the ring's end.
+const scenario linked("shared queue: where memory lacks, in order", {.sample_preemptions = 2}, [] {
+  memory_is_out = false;
+  office<4> o;
+  o.push(0);
+  require(o.take() == 1, "there is a ring");
+  memory_is_out = true;
+  threads({[&] {
+             o.push(1);
+             o.push(2);
+             o.push(3);
+           },
+           [&] {
+             const std::size_t first = o.take();
+             const std::size_t second = o.take();
+             require(first == 0 || first == 2, "the oldest first");
+             require(second == 0 || first < second, "first in, first out");
+           }});
+  memory_is_out = false;
+  o.check();
+});
+
+/// The oldest is for somebody else; what is behind it moves up.
+const scenario refused("shared queue: a taker that refuses the oldest", {.sample_preemptions = 2}, [] {
+  office<4> o;
+  o.push(0);
+  std::size_t taken = 0;
+  threads({[&] {
+             o.push(1);
+             o.push(2);
+             o.push(3);
+           },
+           [&] {
+             job* const j = o.queue.take_if([&](const job& of) { return &of != &o.jobs[0]; });
+             if (j != nullptr) {
+               ++j->times_taken;
+               taken = static_cast<std::size_t>(j - o.jobs);
+             }
+           }});
+  require(taken <= 1, "the oldest of those that it accepts");
+  require(o.take() == 1, "what it has refused comes first");
+  o.check();
+});
+
+/// Whoever has taken the last one leaves no mark behind, also beside the end of its push.
+const scenario exact("shared queue: empty when all are taken", {}, [] {
+  office<2> o;
+  std::size_t taken = 0;
+  threads({[&] {
+             o.push(0);
+             o.push(1);
+           },
+           [&] {
+             for (int i = 0; i < 3; ++i) {
+               taken += o.take() != 0 ? 1 : 0;
+             }
+           }});
+  require(o.queue.empty() == (taken == 2), "the mark says so");
+  o.check();
+});
+
 /// [S2] A push, a light fence, a look for sleepers; announced, a heavy fence, a look at the queue.
 const scenario sleeper("shared queue: a sleeper's last look", {}, [] {
   office<1> o;
@@ -131,6 +200,14 @@ struct two_shards {
   queue_type queue{shards};
   job jobs[3];
 
+  two_shards() {
+    job any;
+    for (queue_type::shard& one : shards) {
+      one.push(any);
+      static_cast<void>(one.take());
+    }
+  }
+
   void push(std::size_t i, unsigned by) {
     jobs[i].is_made = 1;
     queue.push(jobs[i], by);
@@ -146,7 +223,7 @@ struct two_shards {
   }
 };
 
-const scenario shards_meet("sharded queue: two pushers, one taker", {.sample_preemptions = 1}, [] {
+const scenario shards_meet("sharded queue: two pushers, one taker", {.sample_preemptions = 0}, [] {
   two_shards q;
   threads({[&] { q.push(0, 0); },
            [&] {
@@ -166,7 +243,7 @@ const scenario shards_meet("sharded queue: two pushers, one taker", {.sample_pre
 });
 
 /// [S2] One pusher finds its shard filled by the other, and writes nothing to the word.
-const scenario shards_sleeper("sharded queue: a sleeper's last look", {.sample_preemptions = 2}, [] {
+const scenario shards_sleeper("sharded queue: a sleeper's last look", {.preemptions = 3, .sample_preemptions = 0}, [] {
   two_shards q;
   sync::atomic<int> asleep = 0;
   bool called[2] = {};

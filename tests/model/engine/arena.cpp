@@ -9,6 +9,12 @@
 
 #include "engine/execution.hpp"
 
+namespace homing::model {
+
+bool memory_is_out = false;
+
+}  // namespace homing::model
+
 namespace homing::model::arena {
 namespace {
 
@@ -102,7 +108,7 @@ void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   return homing::model::arena::get(bytes, 16);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
-  return homing::model::arena::get(bytes, 16);
+  return homing::model::memory_is_out ? nullptr : homing::model::arena::get(bytes, 16);
 }
 void* operator new(std::size_t bytes, std::align_val_t to) {
   return homing::model::arena::get(bytes, static_cast<std::size_t>(to));

@@ -8,6 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace homing::model {
+
+/// A model's wish, from one of its threads: arrays asked for with std::nothrow have no memory. Put back by the model.
+extern bool memory_is_out;
+
+}  // namespace homing::model
+
 namespace homing::model::arena {
 
 inline constexpr unsigned char freed_byte = 0xDD;
