@@ -49,12 +49,12 @@ int dispatch(int count, char** words) {
   }
   const std::string first = words[1];
   const arguments rest(words + 2, words + count);
-  const bool is_own_option = first == "--version" || first == "--help" || first == "-h";
-  if (is_own_option && !rest.empty()) {
-    complain(first + " takes no more words: " + rest.front() + " (see homing --help, or homing SUBCOMMAND --help)");
-    return exit_usage;
-  }
   if (first == "--version") {
+    if (!rest.empty()) {
+      complain((rest.front().empty() ? empty_word : "--version takes no more words: " + rest.front()) +
+               " (see homing --help)");
+      return exit_usage;
+    }
     std::printf("homing %s\n", homing::version());
     return exit_ok;
   }

@@ -24,6 +24,10 @@ using arguments = std::vector<std::string>;
 /// One line on stderr, "homing: " in front.
 void complain(const std::string& text);
 
+/// What is wrong with a word that is none: for complain(), before the help to see.
+inline constexpr const char* empty_word =
+    "a word is empty, perhaps that of a shell variable that is not set; give one, or leave it out";
+
 /// A built-in subcommand.
 struct subcommand {
   const char* name;

@@ -103,7 +103,8 @@ std::string problem_of_next(const CLI::App& app, const CLI::Option& option, cons
 
 // Of the words, since CLI11 reads a flag with an empty value (--report=) as one without. Empty: nothing is wrong.
 std::string problem_of_words(const CLI::App& app, const arguments& words) {
-  const CLI::Option* list = nullptr;  // an option whose list goes on until the next option
+  // The option whose list goes on until the next option, since CLI11 lets it have further words: `--kernel copy triad`.
+  const CLI::Option* list = nullptr;  // --kernel of `homing bandwidth` is the only one
   std::string problem;
   for (std::size_t i = 0; problem.empty() && i < words.size() && words[i] != "--"; ++i) {
     const CLI::Option* const option = named_by(app, words[i]);
@@ -112,7 +113,7 @@ std::string problem_of_words(const CLI::App& app, const arguments& words) {
       if (list != nullptr) {
         problem = problem_of_value(*list, words[i]);
       } else if (words[i].empty()) {
-        problem = "a word is empty, perhaps that of a shell variable that is not set; give one, or leave it out";
+        problem = empty_word;
       }
       continue;
     }

@@ -28,10 +28,14 @@ std::string find_own(const std::string& program) {
 }  // namespace
 
 int external_command(const std::string& name, const arguments& args) {
+  if (name.empty()) {
+    complain(std::string(empty_word) + " (see homing --help)");
+    return exit_usage;
+  }
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
-  if (!plain || name.empty()) {
+  if (!plain) {
     complain("no such subcommand: \"" + name + "\" (see homing --help)");
     return exit_usage;
   }

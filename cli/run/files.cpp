@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t report_bytes_max = std::size_t{1} << 30;
+constexpr std::streamsize line_bytes_max = 64 << 20;  // of a process, in a report: far beyond any
 
 // A file that an option names, and what may be in it already, which goes.
 struct named_file {
@@ -28,14 +29,15 @@ struct named_file {
   std::string option;
   std::string path;
   kind wanted = kind::any;
-  const char* what = nullptr;   // what it is to be, for people; null: whatever is there goes
-  std::string_view begin = {};  // how such a file begins
+  const char* what = nullptr;                  // what it is to be, for people; null: whatever is there goes
+  bool (*is_like)(const fs::path&) = nullptr;  // whether a file looks like one of an earlier run
 };
 
 // As src/observe/trace_file.cpp begins a trace, in hand_on_json(); tests/cli/run.py fails where the two differ.
 constexpr std::string_view trace_begin = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_tasks\":";
-// As src/observe/report.cpp begins a report.
-constexpr std::string_view report_begin = "{\"homing\":";
+// As src/observe/report.cpp begins each line of a report: this, the version, and then the next; the same test fails.
+constexpr std::string_view report_begin = "{\"homing\":\"";
+constexpr std::string_view behind_version = "\",\"pid\":";
 
 // The file itself, behind all links. Not for names of descriptors.
 std::string resolved(const std::string& path) {
@@ -70,15 +72,34 @@ bool begins_with(const fs::path& path, std::string_view begin) {
   return file.read(text.data(), static_cast<std::streamsize>(text.size())) && text == begin;
 }
 
-// Whether stdout or stderr goes into the file, by whatever name.
+// By its first words alone: a trace is one JSON object, which nobody adds lines to.
+bool is_trace(const fs::path& path) { return begins_with(path, trace_begin); }
+
+bool begins_line_of_report(std::string_view head) {
+  if (!head.starts_with(report_begin)) return false;
+  head.remove_prefix(report_begin.size());
+  return head.substr(std::min(head.find('"'), head.size())).starts_with(behind_version);
+}
+
+// Whether each line begins as a process writes it. The last may be cut short, as on a full disk. No line is held whole.
+bool is_report(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  for (char head[256]; file.peek() != std::ifstream::traits_type::eof();) {
+    file.getline(head, sizeof(head));
+    if (!begins_line_of_report(head)) return false;
+    if (!file.fail()) continue;
+    file.clear();  // the line is longer
+    file.ignore(line_bytes_max, '\n');
+    if (file.gcount() == line_bytes_max) return false;
+  }
+  return file.eof() && !file.bad();
+}
+
+// Whether stdout or stderr writes into the file, by whatever name.
 bool is_standard_output(const std::string& path) {
   struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return false;
-  for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) {
-    struct stat open {};
-    if (::fstat(standard, &open) == 0 && open.st_dev == file.st_dev && open.st_ino == file.st_ino) return true;
-  }
-  return false;
+  return ::stat(path.c_str(), &file) == 0 &&
+         (platform::writes_to(STDOUT_FILENO, file) || platform::writes_to(STDERR_FILENO, file));
 }
 
 // Why the content of a regular file must stay; nothing if it may go.
@@ -90,7 +111,7 @@ std::optional<std::string> reason_to_keep(const named_file& file) {
            " would take its place; expected a file of its own: name another";
   }
   std::error_code error;
-  if (fs::file_size(file.path, error) == 0 || begins_with(file.path, file.begin)) return std::nullopt;
+  if (fs::file_size(file.path, error) == 0 || file.is_like(file.path)) return std::nullopt;
   return file.option + file.path + ": is not " + file.what + ", and stays as it is; expected " + file.what +
          " of an earlier run, an empty file or a new name: name another file, or remove this one";
 }
@@ -140,8 +161,7 @@ void remove_further_traces(const fs::path& trace) {
   std::vector<fs::path> traces;
   for (fs::directory_iterator at(trace.parent_path(), error), end; !error && at != end; at.increment(error)) {
     if (!at->is_symlink(error) && at->is_regular_file(error) &&
-        is_of_further_process(at->path().filename().string(), trace.filename().string()) &&
-        begins_with(at->path(), trace_begin)) {
+        is_of_further_process(at->path().filename().string(), trace.filename().string()) && is_trace(at->path())) {
       traces.push_back(at->path());
     }
   }
@@ -184,8 +204,8 @@ std::string folder_for_reports() {
 
 std::optional<std::string> prepare(const run_files& files) {
   using kind = named_file::kind;
-  const named_file trace{"--trace ", files.trace, kind::regular, "a trace", trace_begin};
-  const named_file report{"--report=", files.report, kind::any, "a report", report_begin};
+  const named_file trace{"--trace ", files.trace, kind::regular, "a trace", is_trace};
+  const named_file report{"--report=", files.report, kind::any, "a report", is_report};
   const named_file svg{"--svg ", files.svg};
   auto error = problem_of_two(trace, report);
   if (!error) error = problem_of_two(trace, svg);

@@ -89,12 +89,6 @@ bool writes(int descriptor) noexcept {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/// Whether the descriptor writes to this file, by whatever name.
-bool writes_to(int descriptor, const struct stat& file) noexcept {
-  struct stat info {};
-  return is_regular(descriptor, info) && info.st_dev == file.st_dev && info.st_ino == file.st_ino && writes(descriptor);
-}
-
 /// A regular file that a descriptor of this process writes to has one end for all: at the descriptor's place, not at
 /// one that only we know of.
 opened_output at_place_of(int shown, const struct stat& info) noexcept {
@@ -184,6 +178,11 @@ step follow(char (&path)[PATH_MAX], opened_output& why) noexcept {
 
 owned_file::~owned_file() {
   if (file_ >= 0) ::close(file_);
+}
+
+bool writes_to(int descriptor, const struct stat& file) noexcept {
+  struct stat info {};
+  return is_regular(descriptor, info) && info.st_dev == file.st_dev && info.st_ino == file.st_ino && writes(descriptor);
 }
 
 opened_output open_output(const char* path, output_mode mode) noexcept {

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+struct stat;
+
 namespace homing::platform {
 
 enum class output_mode {
@@ -36,6 +38,9 @@ class owned_file {
 /// name, or a descriptor that is named (/dev/fd/N), is written where that descriptor stands, behind what was printed,
 /// and loses nothing. Stdout is flushed only where the file is stdout's. Never allocates, never throws.
 opened_output open_output(const char* path, output_mode mode) noexcept;
+
+/// Whether the descriptor writes to this regular file, by whatever name. One that only reads it does not.
+[[nodiscard]] bool writes_to(int descriptor, const struct stat& file) noexcept;
 
 /// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), as is a limit on the size of files
 /// (EFBIG); neither is the end of the process.

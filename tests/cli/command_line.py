@@ -32,12 +32,15 @@ def help_and_version(_):
     for words in (["run", "--report=", "--", "true"], ["where", "1", "--watch="], ["topology", "--domain", ""], ["run", "-m", "", "--", "true"]):
         seen = homing(*words)
         check(seen.code in (2, 125) and "its value is empty" in seen.err and seen.out == "", "empty: " + " ".join(words), seen)
-    for words, code in ((["manual", ""], 2), (["completions", ""], 2), (["where", ""], 2), (["run", "--", ""], 127), (["where", "--", ""], 127)):
+    for words, code in (([""], 2), (["", "run"], 2), (["--version", ""], 2), (["manual", ""], 2), (["completions", ""], 2), (["where", ""], 2),
+                        (["run", "--", ""], 127), (["where", "--", ""], 127)):
         seen = homing(*words)
         check(seen.code == code and "shell variable that is not set" in seen.err and seen.out == "", f"an empty word: {words}", seen)
-    for word in ("--version", "--help", "-h"):
+    seen = homing("--version", "run")
+    check(seen.code == 2 and "--version takes no more words: run" in seen.err and seen.out == "", "a word behind --version", seen)
+    for word in ("--help", "-h"):
         seen = homing(word, "run")
-        check(seen.code == 2 and f"{word} takes no more words: run" in seen.err and seen.out == "", f"a word behind {word}", seen)
+        check(seen.code == 0 and seen.out == homing("--help").out and seen.err == "", f"a word behind {word} changes nothing", seen)
     for words, code in ((["topology"], 1), (["run", "true"], 125)):
         seen = homing(words[0], "--topology", "nonsense", *words[1:])
         check(seen.code == code and "--topology nonsense: " in seen.err and "node:4" in seen.err, f"no made-up machine: {words}", seen)

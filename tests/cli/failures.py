@@ -14,7 +14,7 @@ from xml.parsers.expat import ExpatError
 from command import COMMAND, SECONDS_MAX, check, homing, main, script
 from sandbox import CLONE, CLONE3, FORK, VFORK, refuse
 
-REPORT = '{"homing": "0", "domains": 2, "threads": 2, "tasks": {"executed": 10, "home": 9, "away": 1}, "homes": [[0, 0, 9], [0, 1, 1]]}'
+REPORT = '{"homing":"0","pid":17,"domains": 2, "threads": 2, "tasks": {"executed": 10, "home": 9, "away": 1}, "homes": [[0, 0, 9], [0, 1, 1]]}'
 TRACE = '{"displayTimeUnit":"ns","otherData":{"dropped_tasks":0},"traceEvents":[]}\n'
 EARLIER = {"trace.json": TRACE, "report.json": REPORT + "\n", "picture.svg": "of an earlier run"}
 WRITES = f"echo '{REPORT}' >> $HOMING_REPORT"
@@ -56,9 +56,12 @@ def earlier_runs(folder):
 
 
 def files_of_others(folder):
-    """A trace or report replaces its like, or an empty file, and nothing else: what a user wrote is never lost."""
+    """A trace replaces what begins as one, a report what has only lines that begin as one's, and both an empty file. Others stay."""
     notes, program = folder / "notes", script(folder / "program", f"#!/bin/sh\n{WRITES}\necho '{TRACE}' > ${{HOMING_TRACE:-/dev/null}}\n")
-    for content in ("a user's notes\n", '{"displayTimeUnit":"ms","traceEvents":[]}', "{", "\0" * 100, REPORT, TRACE):
+    long = REPORT[:-1] + f', "pages": "{"x" * 100_000}"}}'
+    for content in ("a user's notes\n", '{"displayTimeUnit":"ms","traceEvents":[]}', "{", "\0" * 100, REPORT, TRACE,
+                    '{"homing":{"my":"settings"}}', '{"homing":"here","my":"settings"}\n', '{"homing":"0', f"{REPORT}\na user's line\n",
+                    f"{REPORT}\n{long}\na user's line", f"{REPORT}\n\n", f"{REPORT}\n" + '{"homing":"my"}\n'):
         for option, what, own in (("--trace=", "a trace", TRACE), ("--report=", "a report", REPORT)):
             notes.write_text(content)
             seen = homing("run", f"{option}{notes}", "--", program)
@@ -68,6 +71,20 @@ def files_of_others(folder):
             check(seen.code == 125 and notes.read_text() == content and seen.err.count("\n") == 1
                   and f"{option.replace('trace=', 'trace ')}{notes}: is not {what}, and stays" in seen.err and "name another" in seen.err,
                   f"{option}FILE with {content[:20]!r} is refused, and stays", seen)
+    for content in (f"{REPORT}\n" * 3, f"{long}\n{REPORT}\n{long}\n", f"{long}\n{long[:-10]}", f"{REPORT}\n{REPORT[:60]}", ""):
+        notes.write_text(content)
+        seen = homing("run", f"--report={notes}", "--", program)
+        check(seen.code == 0 and notes.read_text() == f"{REPORT}\n", f"reports of {content.count(REPORT[:9])} processes go", seen)
+    notes.write_text(REPORT[:60])
+    os.truncate(notes, 1 << 30)
+    seen = homing("run", f"--report={notes}", "--", program)
+    check(seen.code == 125 and "is not a report" in seen.err and notes.stat().st_size == 1 << 30, "nor a line longer than any", seen)
+    for option, content in (("--report=", "a user's notes\n"), ("--trace=", TRACE)):
+        notes.write_text(content)
+        with notes.open() as reader:
+            seen = quietly(["run", f"{option}{notes}", "--", program], lambda: None, stdout=reader, stderr=subprocess.PIPE)
+        check("stdout or stderr" not in seen.stderr and (seen.returncode == 125) == (content != TRACE)
+              and notes.read_text().startswith(content), f"a stdout that only reads is none of the file's: {option}", (seen, notes.read_text()))
     notes.write_text("a user's notes\n")
     (folder / "link").symlink_to("notes")
     seen = homing("run", "--trace", folder / "link", "--", program)

@@ -145,9 +145,11 @@ TEST_F(NodeOfADevice, WrongOnesSayWhat) {
 
 TEST(NodeList, WrongOnesSayWhat) {
   const node_set machine = set("0-3");
-  for (const char* text : {"",      " ",     "0 ", " 0", "0,",  ",0",  "0-",  "-1",  "3-1", "a",
+  for (const char* text : {"",      " ",     "0 ",   " 0",   "0,",
+                           ",0",    "0-",    "-1",   "3-1",  "a",
                            "-0",    "!-0",   "0,-0", "0--0", "+-0",
-                           "0x1",   "0-1-2", "!",  "+",  "+!0", "!!0", "ALL", "1.5", "0;1", "99999999999999999999",
+                           "0x1",   "0-1-2", "!",    "+",    "+!0",
+                           "!!0",   "ALL",   "1.5",  "0;1",  "99999999999999999999",
                            "all,0", "0\n"}) {
     const auto seen = parse_nodes(text, machine);
     EXPECT_TRUE(seen.nodes.empty()) << text;

@@ -27,29 +27,10 @@ TEST(units, sizes_are_read_with_their_unit) {
 }
 
 TEST(units, what_is_no_size_is_refused) {
-  for (const char* text : {"",
-                           "M",
-                           "-1M",
-                           "+1M",
-                           " 1M",
-                           "1 M",
-                           "1M ",
-                           "1X",
-                           "1Mi",
-                           "1MBB",
-                           "1e3",
-                           "0x10",
-                           ".5M",
-                           "5.",
-                           "5.M",
-                           "inf",
-                           "nan",
-                           "0",
-                           "0M",
-                           "1025T",
-                           "99999999999999999999",
-                           "1,5M",
-                           "1M2"}) {
+  for (const char* text : {"",     "M",   "-1M",  "+1M", " 1M",  "1 M",   "1M ",
+                           "1X",   "1Mi", "1MBB", "1e3", "0x10", ".5M",   "5.",
+                           "5.M",  "inf", "nan",  "0",   "0M",   "1025T", "99999999999999999999",
+                           "1,5M", "1M2"}) {
     EXPECT_NE(parse_size(text).error, "") << text;
   }
 }

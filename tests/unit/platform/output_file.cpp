@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -128,6 +129,23 @@ class OpenOutputOfStandardFile : public ::testing::Test {
   const std::string file = folder.root() + "/file";
   const owned_file whole{::open(file.c_str(), O_RDWR | O_CREAT, 0600)};
 };
+
+TEST(writes_to, a_descriptor_writes_to_its_file_by_any_name_unless_it_only_reads) {
+  const testing::file_tree folder;
+  const auto opened = [&](const char* name, int flags) { return ::open((folder.root() + name).c_str(), flags, 0600); };
+  const owned_file writer(opened("/file", O_WRONLY | O_CREAT));
+  const owned_file other(opened("/other", O_WRONLY | O_CREAT));
+  ASSERT_EQ(::link((folder.root() + "/file").c_str(), (folder.root() + "/hard").c_str()), 0);
+  const owned_file both(opened("/hard", O_RDWR));
+  const owned_file reader(opened("/file", O_RDONLY));
+  struct stat file {};
+  ASSERT_EQ(::stat((folder.root() + "/file").c_str(), &file), 0);
+  EXPECT_TRUE(writes_to(writer.get(), file));
+  EXPECT_TRUE(writes_to(both.get(), file));
+  EXPECT_FALSE(writes_to(reader.get(), file));
+  EXPECT_FALSE(writes_to(other.get(), file));
+  EXPECT_FALSE(writes_to(-1, file));
+}
 
 TEST_F(OpenOutputOfStandardFile, ByAnyNameIsWrittenWhereThatOneStands) {
   for (const std::string name : {"/file", "/hard", "/link"}) {
