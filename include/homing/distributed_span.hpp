@@ -126,31 +126,83 @@ template <std::size_t Dims, class Dist>
 template <class Dist>
 concept knows_extents = requires(const Dist& d) { d.along(std::size_t{0}).extent(); };
 
-/// Ranges whose elements a span of T may be of, for longer than the call: a temporary vector is gone after it.
+template <class From, class T>
+inline constexpr bool elements_are = std::is_convertible_v<From (*)[], T (*)[]>;
+/// A temporary vector is gone after the call. For a span of const it is let through, as for std::span: such a span is
+/// often an argument, and the vector lives as long as the call.
 template <class R, class T>
-concept elements_for =
-    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    (std::ranges::borrowed_range<R> ||
-     std::is_const_v<T>)&&std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[],
-                                                T (*)[]>;
+inline constexpr bool outlives_call = std::ranges::borrowed_range<R> || std::is_const_v<T>;
 
-/// Built-in arrays of `Dims` dimensions, with elements for a span of T.
+/// Ranges whose elements a span of T may be of.
+template <class R, class T>
+concept elements_for = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && outlives_call<R, T> &&
+                       elements_are<std::remove_reference_t<std::ranges::range_reference_t<R>>, T>;
+
+/// An array whose type says its extents, built-in or std::array, taken apart along its first `Dims` dimensions.
+template <class Array, std::size_t Dims>
+struct array_parts {
+  static constexpr bool is_array = false;
+};
+template <class T>
+struct array_parts<T, 0> {
+  static constexpr bool is_array = true;
+  using element = T;
+  static constexpr void write_extents(std::size_t* /*to*/) noexcept {}
+};
+template <class T, std::size_t N, std::size_t Dims>
+  requires(Dims > 0)
+struct array_parts<T[N], Dims> : array_parts<T, Dims - 1> {
+  static constexpr void write_extents(std::size_t* to) noexcept {
+    *to = N;
+    array_parts<T, Dims - 1>::write_extents(to + 1);
+  }
+};
+template <class T, std::size_t N, std::size_t Dims>
+  requires(Dims > 0 && N > 0)
+struct array_parts<std::array<T, N>, Dims> : array_parts<T[N], Dims> {
+  static_assert(sizeof(std::array<T, N>) == sizeof(T[N]), "nothing lies between its rows");
+};
+template <class T, std::size_t N, std::size_t Dims>
+  requires(Dims > 0 && N > 0)
+struct array_parts<const std::array<T, N>, Dims> : array_parts<const T[N], Dims> {};
+
+/// Arrays of `Dims` dimensions, with elements for a span of T.
 template <class Array, class T, std::size_t Dims>
-concept array_for = Dims > 1 && std::is_bounded_array_v<Array>&& std::rank_v<Array> ==
-                                    Dims&& std::is_convertible_v<std::remove_all_extents_t<Array> (*)[], T (*)[]>;
+concept array_for =
+    (Dims > 1) && array_parts<Array, Dims>::is_array && elements_are<typename array_parts<Array, Dims>::element, T>;
+
+/// The elements of a matrix in a range: numbers for T[4][5], std::array<std::array<T, 5>, 4> and std::vector<T>.
+template <class R, std::size_t Dims>
+struct matrix_elements {};
+template <std::ranges::range R, std::size_t Dims>
+struct matrix_elements<R, Dims> {
+  using type = std::remove_all_extents_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+};
+template <std::ranges::range R, std::size_t Dims>
+  requires(array_parts<std::remove_reference_t<R>, Dims>::is_array)
+struct matrix_elements<R, Dims> {
+  using type = typename array_parts<std::remove_reference_t<R>, Dims>::element;
+};
 
 /// What is no array of a size that the compiler knows.
 template <class Pointer>
 concept without_size =
     !std::is_bounded_array_v<std::remove_reference_t<Pointer>> && std::is_pointer_v<std::decay_t<Pointer>>;
 
-template <class Array>
+template <std::size_t Dims, class Array>
 [[nodiscard]] constexpr auto* first_element(Array& array) noexcept {
-  if constexpr (std::is_array_v<Array>) {
-    return first_element(array[0]);
+  if constexpr (Dims > 0) {
+    return first_element<Dims - 1>(array[0]);
   } else {
     return std::addressof(array);
   }
+}
+
+template <class Array, std::size_t Dims>
+[[nodiscard]] constexpr point<Dims> array_extents() noexcept {
+  point<Dims> extents{};
+  array_parts<Array, Dims>::write_extents(extents.data());
+  return extents;
 }
 
 }  // namespace detail
@@ -184,8 +236,9 @@ class distributed_span {
              !(std::ranges::contiguous_range<Pointer> && std::ranges::sized_range<Pointer>))
   constexpr distributed_span(Pointer&& data, Dist dist)
       : distributed_span(static_cast<T*>(std::forward<Pointer>(data)), detail::known_extents<Dims>(dist), dist) {}
-  /// All of a vector, an array, built-in or not, a std::span. In more dimensions it has the elements row by row, as
-  /// many as the distribution has points.
+  /// All of a vector, an array, built-in or not, a std::span. In more dimensions it has the elements row by row, at
+  /// least as many as the distribution has points; of a longer one, as many from its first on. The first row m[0] of a
+  /// matrix is such a range, too, and too short: pass m itself, or the pointer &m[0][0].
   template <detail::elements_for<T> R>
     requires(Dims == 1)
   constexpr distributed_span(R&& range, Dist dist)
@@ -194,14 +247,16 @@ class distributed_span {
     requires(Dims > 1 && detail::knows_extents<Dist>)
   constexpr distributed_span(R&& range, Dist dist)
       : distributed_span(std::ranges::data(range), detail::known_extents<Dims>(dist), dist) {
-    detail::expects(std::ranges::size(range) == size(), "distributed_span",
-                    "the distribution has another number of points than the range has elements");
+    detail::expects(std::ranges::size(range) >= size(), "distributed_span",
+                    "the distribution has another number of points: more than the range has elements. If it is the "
+                    "first row of a matrix, pass the array itself, or &m[0][0]");
   }
-  /// All of a built-in array of as many dimensions: its extents are those of its type.
+  /// All of an array of as many dimensions, T[4][5] or std::array<std::array<T, 5>, 4>: its extents are those of its
+  /// type. One of elements that are arrays, distributed_span<std::array<T, 5>, 2>, says so.
   template <class Array>
     requires detail::array_for<Array, T, Dims>
   constexpr distributed_span(Array& array, Dist dist)
-      : distributed_span(detail::first_element(array), detail::built_in_extents<Array>(), std::move(dist)) {}
+      : distributed_span(detail::first_element<Dims>(array), detail::array_extents<Array, Dims>(), std::move(dist)) {}
   /// Of `on` as it is.
   constexpr distributed_span(const detail::strided<T, Dims>& on, Dist dist) : on_(on), dist_(std::move(dist)) {}
   constexpr operator distributed_span<const T, Dims, Dist>() const
@@ -294,7 +349,7 @@ distributed_span(R&&, Dist) -> distributed_span<std::remove_reference_t<std::ran
 template <std::ranges::contiguous_range R, std::size_t Dims>
   requires(Dims > 1)
 distributed_span(R&&, regular_distribution<Dims>)
-    -> distributed_span<std::remove_all_extents_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>, Dims>;
+    -> distributed_span<typename detail::matrix_elements<R, Dims>::type, Dims>;
 template <detail::without_size Pointer, std::size_t Dims>
 distributed_span(Pointer&&, regular_distribution<Dims>)
     -> distributed_span<std::remove_pointer_t<std::decay_t<Pointer>>, Dims>;

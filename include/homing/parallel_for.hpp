@@ -129,7 +129,7 @@ void parallel_for(const Range& range, const Body& body, How&& how, tbb::task_gro
   } else if constexpr (detail::chosen_at_run_time<std::remove_cvref_t<How>>) {
     static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
     how.choose([&](auto&& chosen) { parallel_for(range, body, chosen, context); });
-  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
+  } else if constexpr (detail::expect_partitioner<Range, How>()) {
     tbb::parallel_for(range, body, how, context);
   }
 }

@@ -87,7 +87,7 @@ template <class Range, class Value, class Body, class Reduction, class How>
     static_assert(detail::loop_space<Range>::dims == 1, "a schedule is for loops along one dimension");
     return how.choose(
         [&](auto&& chosen) -> Value { return parallel_reduce(range, identity, body, reduction, chosen, context); });
-  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
+  } else if constexpr (detail::expect_partitioner<Range, How>()) {
     return tbb::parallel_reduce(range, identity, body, reduction, how, context);
   }
 }
@@ -120,8 +120,12 @@ template <class Range, class Value, class Body, class Reduction, class How>
         return homing::parallel_deterministic_reduce(range, identity, body, reduction, chosen, context);
       }
     });
-  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
-    return tbb::parallel_deterministic_reduce(range, identity, body, reduction, how, context);
+  } else if constexpr (detail::expect_partitioner<Range, How>()) {
+    static_assert(detail::deterministic_partitioner<How>,
+                  "oneTBB's deterministic reductions have simple_partitioner and static_partitioner only");
+    if constexpr (detail::deterministic_partitioner<How>) {
+      return tbb::parallel_deterministic_reduce(range, identity, body, reduction, how, context);
+    }
   }
 }
 template <class Range, class Value, class Body, class Reduction, class How>

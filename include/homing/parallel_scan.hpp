@@ -60,10 +60,11 @@ Value parallel_scan(const Range& range, const Value& identity, const Scan& scan,
         return homing::parallel_scan(range, identity, scan, reverse_join, chosen);
       }
     });
-  } else if constexpr (detail::expect_partitioner<Range, std::remove_cvref_t<How>>()) {
-    static_assert(!detail::one_of<How, tbb::affinity_partitioner, tbb::static_partitioner>,
-                  "oneTBB's scans have auto_partitioner and simple_partitioner only");
-    return tbb::parallel_scan(range, identity, scan, reverse_join, how);
+  } else if constexpr (detail::expect_partitioner<Range, How>()) {
+    static_assert(detail::scan_partitioner<How>, "oneTBB's scans have auto_partitioner and simple_partitioner only");
+    if constexpr (detail::scan_partitioner<How>) {
+      return tbb::parallel_scan(range, identity, scan, reverse_join, how);
+    }
   }
 }
 

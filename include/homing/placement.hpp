@@ -42,13 +42,15 @@
 
 namespace homing {
 
-/// Bytes of address space: of anything contiguous, or from mmap.
+/// Bytes of address space: of anything contiguous, or from mmap. The memory outlives the call: a temporary vector is
+/// refused. So is a temporary view of a type of one's own, unless the type specializes
+/// std::ranges::enable_borrowed_range, or the view gets a name first.
 class memory_range {
  public:
   constexpr memory_range(void* address, std::size_t bytes) noexcept
       : address_(static_cast<std::byte*>(address)), bytes_(bytes) {}
   template <std::ranges::contiguous_range R>
-    requires(std::ranges::sized_range<R> && std::ranges::borrowed_range<R>)  // the memory outlives the call
+    requires(std::ranges::sized_range<R> && std::ranges::borrowed_range<R>)
   constexpr memory_range(R&& range) noexcept  // NOLINT(google-explicit-constructor): a view of it
       : memory_range(const_cast<void*>(static_cast<const volatile void*>(std::ranges::data(range))),
                      std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
@@ -321,6 +323,12 @@ template <class Dist, std::ranges::contiguous_range R>
 
 /// Counts the pages of a range on each node. Changes nothing: no page is touched. Cost: as verify().
 [[nodiscard]] HOMING_API page_census where(memory_range range);
+/// Of any range, as verify(): its memory is needed during the call only.
+template <std::ranges::contiguous_range R>
+  requires std::ranges::sized_range<R>
+[[nodiscard]] page_census where(R&& range) {
+  return where(memory_range(range));
+}
 
 /// Deals the pages of a range over nodes by turns, those that are there and those to come (MPOL_INTERLEAVE). Without a
 /// list: all nodes that have memory and CPUs for this process. Named nodes may be memory tiers. Pages that are there go

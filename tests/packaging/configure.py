@@ -1,12 +1,13 @@
 """Packaging: what is broken around the build is a message, not its end. Method: an MPI wrapper that can't compile, as
 Debian's openmpi-bin without its headers; scripts/build in a tree that was copied with its build folder, with a cmake
-that only notes how it is called; folders with spaces in their names; an environment of Python without pip; headers in
-folders of their own."""
+that only notes how it is called; folders with spaces in their names; an environment of Python without pip; a GoogleTest
+in a folder of its own."""
 
 import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -98,22 +99,31 @@ def interrupted_setup(folder):
     check(done.returncode == 0 and (tree / ".venv/.installed-none").exists(), "a setup that was interrupted goes on", done)
 
 
-def headers_elsewhere(folder):
-    """A compiler that is called by hand finds a target's headers, also outside of /usr/include."""
-    asked = ("/an env/include", "/usr/include", "")
-    (folder / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\n"
-        f'list(APPEND CMAKE_MODULE_PATH "{ROOT}/cmake")\ninclude(system_headers)\n' + "".join(
-            f'add_library(t{i} INTERFACE IMPORTED)\nset_target_properties(t{i} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "{path}")\n'
-            f'homing_system_headers(found t{i})\nmessage(STATUS "t{i}: <${{found}}>")\n' for i, path in enumerate(asked)))
-    done = subprocess.run(["cmake", "-S", folder, "-B", folder / "build"], text=True, capture_output=True)
-    for i, options in enumerate(("-isystem/an env/include", "", "")):
-        check(f"t{i}: <{options}>" in done.stdout, f"headers in '{asked[i]}' are found by another compiler", done)
-    used = (ROOT / "tests/CMakeLists.txt").read_text()
-    check("homing_system_headers(gtest_headers GTest::gtest)" in used and "${gtest_headers}" in used, "and GoogleTest's are among them")
+def gtest_elsewhere(folder):
+    """The test that another compiler builds finds GoogleTest where CMake did, also outside of /usr/include."""
+    clang = shutil.which("clang++-16") or shutil.which("clang++")
+    if not clang:
+        print("no Clang: where the other compiler finds GoogleTest is not looked at")
+        return
+    elsewhere = folder / "an env/include"
+    elsewhere.mkdir(parents=True)
+    for place, options in ((elsewhere, f"-isystem{elsewhere}"), ("/usr/include", "")):
+        config, build = folder / f"config{bool(options)}", folder / f"build{bool(options)}"
+        config.mkdir()
+        (config / "GTestConfig.cmake").write_text(
+            "foreach(name gtest gtest_main gmock gmock_main)\n  add_library(GTest::${name} INTERFACE IMPORTED)\n"
+            f'  set_target_properties(GTest::${{name}} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "{place}")\nendforeach()\n')
+        done = subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, f"-DGTest_DIR={config}", "-DCMAKE_CXX_COMPILER=g++",
+                               *sys.argv[1:]],
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        calls = [line for line in (build / "build.ninja").read_text().splitlines() if "COMMAND = " in line and "by_clang.o" in line]
+        check(done.returncode == 0 and len(calls) == 1, "a test is built by another compiler", (done.stdout, calls))
+        words = shlex.split(calls[0])
+        asked = [word for word in words if str(place) in (word.removeprefix("-isystem"), word.removeprefix("-I"))]
+        check(asked == ([options] if options else []), f"it finds GoogleTest in {place}", calls)
 
 
-for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup, headers_elsewhere):
+for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup, gtest_elsewhere):
     work = Path(tempfile.mkdtemp(prefix="homing-configure-"))
     try:
         test(work)

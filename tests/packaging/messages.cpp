@@ -1,4 +1,5 @@
-// Wrong uses of the headers, each with what the compiler must say of it. Read by messages.py; never built.
+// Wrong uses of the headers, each with what the compiler must say of it: of the lines from the use before up to this
+// one. Read by messages.py; never built.
 #include <homing/allocator.hpp>
 #include <homing/array_loops.hpp>
 #include <homing/distributed_array.hpp>
@@ -19,6 +20,9 @@ using tiles = tbb::blocked_range2d<int>;
 
 struct without_default {
   explicit without_default(int) {}
+};
+struct throws_at_its_end {
+  ~throws_at_its_end() noexcept(false) {}
 };
 struct home_is_a_number {
   int home(const homing::box<1>&) const { return 0; }
@@ -51,19 +55,27 @@ void loops(std::vector<double>& v, homing::distributed_array<double>& x) {
   static_cast<void>(homing::parallel_scan(
       indices(0, 9), 0, [](const indices&, int i, bool) { return i; }, std::plus<>(),
       tbb::static_partitioner()));  // says: oneTBB's scans have auto_partitioner and simple_partitioner only
+  static_cast<void>(homing::parallel_deterministic_reduce(
+      indices(0, 9), 0, [](const indices&, int i) { return i; }, std::plus<>(),
+      tbb::auto_partitioner()));  // says: oneTBB's deterministic reductions have
+  tbb::affinity_partitioner learning;
+  static_cast<void>(homing::parallel_deterministic_reduce(
+      indices(0, 9), 0, [](const indices&, int i) { return i; }, std::plus<>(),
+      learning));  // says: oneTBB's deterministic reductions have
 }
 
 void data() {
   homing::distributed_array<without_default> no_default(3);  // says: elements without a default constructor
+  homing::distributed_array<throws_at_its_end> throwing(3);  // says: an element's destructor must not throw
   homing::distributed_array<const int> constant(3);          // says: a const array gives const elements
   int table[4][5] = {};
   homing::distributed_span<int[5], 2> rows(
       &table[0], block<2>({4, 5}, homing::domain_set::all()));                 // says: a pointer to rows is none
   auto placed = homing::enforce(block(9), std::vector<int>(9));                // says: borrowed_range
-  auto near = homing::localize(std::vector<int>(9), homing::domain_index{0});  // says: localize
+  auto near = homing::localize(std::vector<int>(9), homing::domain_index{0});  // says: memory_range
   homing::distributed_span<int> gone(std::vector<int>(9),
-                                     block(9));         // says: homing::distributed_span<int>
-  static_cast<void>(homing::domain_allocator<int>(1));  // says: domain_index
-  homing::lease(4);                                     // says: nodiscard
+                                     block(9));                                          // says: outlives_call
+  static_cast<void>(homing::domain_allocator<int>(1));                                   // says: same_as
+  homing::lease(4);                                                                      // says: nodiscard
   homing::topology::bound_thread(homing::topology::current(), homing::domain_index{0});  // says: nodiscard
 }

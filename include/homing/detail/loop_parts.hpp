@@ -107,10 +107,21 @@ concept one_of = (std::same_as<std::remove_cvref_t<T>, Kinds> || ...);
 template <class T>
 concept loop_context = one_of<T, tbb::task_group_context>;
 
+/// What oneTBB's functions take as one of these partitioners: also a class derived from it, or what converts to it.
+template <class How, class... Partitioners>
+concept partitioner_among = (std::is_convertible_v<How&, Partitioners> || ...);
+
 /// What a loop takes in the distribution's place.
 template <class How>
-concept loop_partitioner =
-    one_of<How, tbb::auto_partitioner, tbb::simple_partitioner, tbb::static_partitioner, tbb::affinity_partitioner>;
+concept loop_partitioner = partitioner_among<How, const tbb::auto_partitioner&, const tbb::simple_partitioner&,
+                                             const tbb::static_partitioner&, tbb::affinity_partitioner&>;
+/// What a scan does.
+template <class How>
+concept scan_partitioner = partitioner_among<How, const tbb::auto_partitioner&, const tbb::simple_partitioner&>;
+/// What a deterministic reduction does.
+template <class How>
+concept deterministic_partitioner =
+    partitioner_among<How, const tbb::simple_partitioner&, const tbb::static_partitioner&>;
 template <class How>
 concept distribution_somewhere = distribution_over<How, 1> || distribution_over<How, 2> || distribution_over<How, 3>;
 
@@ -118,7 +129,7 @@ concept distribution_somewhere = distribution_over<How, 1> || distribution_over<
 /// wrong, unless `How` is a partitioner.
 template <class Range, class How>
 [[nodiscard]] consteval bool expect_partitioner() {
-  constexpr bool is_distribution = distribution_somewhere<How>;
+  constexpr bool is_distribution = distribution_somewhere<std::remove_cvref_t<How>>;
   static_assert(!is_distribution || distributable_range<Range>,
                 "a distribution needs a tbb::blocked_range, blocked_range2d or blocked_range3d of integers (and an "
                 "array or span that carries one is not given another)");

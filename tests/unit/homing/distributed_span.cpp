@@ -10,6 +10,12 @@
 #include "unit/common/placement_fixture.hpp"
 
 namespace {
+struct own_borrowed_view;
+}
+template <>
+inline constexpr bool std::ranges::enable_borrowed_range<own_borrowed_view> = true;
+
+namespace {
 
 using namespace homing;
 using namespace homing::testing;
@@ -28,6 +34,18 @@ class distributed_span_test : public ::testing::Test {
 struct vector_and_pointer : std::vector<int> {
   vector_and_pointer() : std::vector<int>(4) {}
   operator int*() { return data(); }  // NOLINT(google-explicit-constructor)
+};
+
+/// Views of a type of somebody's own, one without and one with a word that its elements outlive it.
+struct own_view {
+  explicit own_view(std::vector<int>& of) : first(of.data()), last(of.data() + of.size()) {}
+  [[nodiscard]] int* begin() const { return first; }
+  [[nodiscard]] int* end() const { return last; }
+  int* first;
+  int* last;
+};
+struct own_borrowed_view : own_view {
+  using own_view::own_view;
 };
 
 extern int table_of_unknown_size[];
@@ -110,7 +128,7 @@ TEST_F(distributed_span_test, a_built_in_array_of_several_dimensions_has_the_ext
   EXPECT_EQ(rows[3][4], 7);
 }
 
-TEST_F(distributed_span_test, a_matrix_in_a_range_has_as_many_elements_as_points) {
+TEST_F(distributed_span_test, a_matrix_in_a_range_has_elements_for_all_points) {
   const auto d = block<2>({4, 5}, domain_set::all());
   int flat[20] = {};
   int short_by_one[19] = {};
@@ -120,6 +138,41 @@ TEST_F(distributed_span_test, a_matrix_in_a_range_has_as_many_elements_as_points
   EXPECT_DEATH(distributed_span(short_by_one, d), "another number of points");
   EXPECT_DEATH((distributed_span<int, 2>(short_by_one, d)), "another number of points");
   EXPECT_EQ(distributed_span(&short_by_one[0], d).size(), 20U) << "a pointer says nothing of a size";
+  std::vector<int> capacity(30);
+  const distributed_span first_of_more(capacity, d);
+  EXPECT_EQ(first_of_more.data(), capacity.data());
+  EXPECT_EQ(first_of_more.extents(), (point<2>{4, 5}));
+  int m[4][5] = {};
+  EXPECT_DEATH(distributed_span(m[0], d), "pass the array itself, or &m\\[0\\]\\[0\\]");
+  EXPECT_EQ(distributed_span(&m[0][0], d).data(), distributed_span(m, d).data());
+}
+
+TEST_F(distributed_span_test, an_array_of_arrays_is_a_matrix) {
+  const auto d = block<2>({4, 5}, domain_set::all());
+  std::array<std::array<double, 5>, 4> m{};
+  const distributed_span s(m, d);
+  static_assert(std::is_same_v<decltype(s), const distributed_span<double, 2>>);
+  EXPECT_EQ(s.extents(), (point<2>{4, 5}));
+  s(3, 4) = 7;
+  EXPECT_EQ(m[3][4], 7);
+  EXPECT_DEATH(distributed_span(m, block<2>({2, 10}, domain_set::all())), "other extents");
+  const auto& constant = m;
+  const distributed_span to_constant(constant, d);
+  static_assert(std::is_same_v<decltype(to_constant), const distributed_span<const double, 2>>);
+  EXPECT_EQ(to_constant(3, 4), 7);
+  static_assert(!std::is_constructible_v<distributed_span<double, 2>, decltype(m), regular_distribution<2>>,
+                "a temporary");
+  std::array<int[5], 4> mixed{};
+  EXPECT_EQ(distributed_span(mixed, d).data(), &mixed[0][0]);
+  std::array<std::array<double, 5>, 20> cells{};
+  const distributed_span<std::array<double, 5>, 2> of_cells(cells, d);
+  EXPECT_EQ(&of_cells(3, 4), &cells[19]);
+  std::vector<std::array<double, 5>> more_cells(20);
+  const distributed_span of_more(more_cells, d);
+  static_assert(std::is_same_v<decltype(of_more), const distributed_span<std::array<double, 5>, 2>>);
+  EXPECT_EQ(&of_more(3, 4), &more_cells[19]);
+  std::array<double, 20> flat{};
+  EXPECT_EQ(&distributed_span(flat, d)(3, 4), &flat[19]);
 }
 
 TEST_F(distributed_span_test, built_in_arrays_of_several_dimensions_are_placed) {
@@ -163,6 +216,12 @@ TEST_F(distributed_span_test, memory_that_ends_with_the_call_is_refused) {
   static_assert(std::is_constructible_v<memory_range, std::vector<int>&>);
   std::vector<int> values(9);
   EXPECT_EQ(where(distributed_span(values, block(9))).pages, where(values).pages) << "a view may be a temporary";
+  EXPECT_GE(where(std::vector<int>(9)).pages, 1U) << "needed during the call only";
+  static_assert(!std::ranges::borrowed_range<own_view> && std::ranges::borrowed_range<own_borrowed_view>);
+  EXPECT_EQ(where(own_view(values)).pages, where(values).pages);
+  static_assert(!std::is_constructible_v<memory_range, own_view>);
+  static_assert(std::is_constructible_v<memory_range, own_view&>, "named first");
+  EXPECT_EQ(memory_range(own_borrowed_view(values)).bytes(), 9 * sizeof(int));
 }
 
 TEST_F(distributed_span_test, a_subview_of_a_subview_has_the_elements_and_homes_of_the_whole) {

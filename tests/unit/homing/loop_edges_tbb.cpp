@@ -50,6 +50,54 @@ struct without_homes {
   }
 };
 
+/// Partitioners of somebody's own, and what stands for one.
+struct own_affinity : tbb::affinity_partitioner {};
+struct own_auto : tbb::auto_partitioner {};
+struct own_static : tbb::static_partitioner {};
+struct holds_simple {
+  tbb::simple_partitioner held;
+  operator const tbb::simple_partitioner&() const { return held; }  // NOLINT(google-explicit-constructor)
+};
+
+TEST_P(loop_edges, whatever_converts_to_a_partitioner_is_one) {
+  on_machine([] {
+    const auto sum = [](const indices& r, std::size_t s) {
+      for (std::size_t i = r.begin(); i != r.end(); ++i) s += i;
+      return s;
+    };
+    const auto run = [&sum](auto&& how) {
+      std::atomic<std::size_t> total{0};
+      tbb::task_group_context context;
+      homing::parallel_for(
+          indices(0, 100), [&](const indices& r) { total += sum(r, 0); }, how);
+      homing::parallel_for(
+          0, 100, [&](int i) { total += static_cast<std::size_t>(i); }, how);
+      homing::parallel_for(
+          indices(0, 100), [&](const indices& r) { total += sum(r, 0); }, how, context);
+      EXPECT_EQ(total.load(), 3 * 4950U);
+      EXPECT_EQ(homing::parallel_reduce(indices(0, 100), std::size_t{0}, sum, std::plus<>(), how), 4950U);
+    };
+    own_affinity mine;
+    tbb::affinity_partitioner affinity;
+    run(mine);
+    run(std::ref(affinity));
+    run(own_auto());
+    const own_static constant;
+    run(constant);
+    run(holds_simple());
+    const auto scan = [&sum](const indices& r, std::size_t s, bool) { return sum(r, s); };
+    EXPECT_EQ(homing::parallel_scan(indices(0, 100), std::size_t{0}, scan, std::plus<>(), own_auto()), 4950U);
+    EXPECT_EQ(homing::parallel_scan(indices(0, 100), std::size_t{0}, scan, std::plus<>(), holds_simple()), 4950U);
+    const auto deterministic = [&sum](auto&& how) {
+      return homing::parallel_deterministic_reduce(indices(0, 100), std::size_t{0}, sum, std::plus<>(), how);
+    };
+    EXPECT_EQ(deterministic(own_static()), 4950U);
+    EXPECT_EQ(deterministic(holds_simple()), 4950U);
+    static_assert(!homing::detail::loop_partitioner<const tbb::affinity_partitioner&>, "it learns");
+    static_assert(!homing::detail::loop_partitioner<int>);
+  });
+}
+
 TEST_P(loop_edges, ranges_of_more_points_than_can_be_counted) {
   on_machine([] {
     constexpr std::size_t side = std::size_t{1} << 32,
