@@ -28,7 +28,8 @@ bool resource_manager::is_complete(domain_index domain) const noexcept {
   return makings_.load(sync::relaxed) == 0 && state_of(domain).has_all();
 }
 
-/// Whether a look under the lock would find one to make for the domain, or to wait for.
+/// Whether a look under the lock may find one to make for the domain, or to wait for. A hint, where makings alone fill
+/// the limit.
 bool resource_manager::could_be_made(domain_index domain, turned_away patience) const noexcept {
   return !stopping_.load(sync::relaxed) && !is_refused() && !state_of(domain).has_all() && !has_made_all() &&
          (patience == turned_away::waits || makings_.load(sync::relaxed) == 0);  // the domain's may be among these

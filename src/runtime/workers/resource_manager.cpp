@@ -356,7 +356,7 @@ bool resource_manager::reserve(arena& a, domain_index d) noexcept {
       break;
     }
     // [S7] Who called meanwhile may have found the domain's place taken by us: it is given back before a second look at
-    // the share; partner: a share that has grown, then the look at the places.
+    // the share; partner: a share that has grown, or a worker that has left, then the look at the places.
     a.domain(d).active.fetch_sub(1, sync::relaxed);
     sync::full_fence();
     if (!a.has_unfilled_share()) {

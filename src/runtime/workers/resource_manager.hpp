@@ -152,7 +152,8 @@ class resource_manager final : public worker_supplier {
     unsigned external_threads = 0;  ///< that are pinned to it
     int dealt = 0;                  ///< while workers are dealt
     int makings = 0;                ///< threads that are being made for it [A25]
-    // Written under lock_, and read without it by is_complete(). [A25] relaxed, all: the fences are there.
+    // Written under lock_, and read without it by is_complete() and could_be_made(). [A25] relaxed, all: the fences are
+    // there.
     sync::atomic<int> planned{0};   ///< of the workers that may be made, how many are dealt to this domain
     sync::atomic<int> made{0};      ///< workers that are here now
     sync::atomic<int> promised{0};  ///< by the last allotment to all arenas together
@@ -208,8 +209,8 @@ class resource_manager final : public worker_supplier {
   void end_stand_by() noexcept;
   void hand_on_stand_by(domain_index near) noexcept;
   [[nodiscard]] arena* stand_in_unless_called(worker& w, domain_index here) noexcept;
-  // making.cpp; under the lock, but for the first five, has_made_all() for a hint, wait_for_makings(), watch_makings()
-  // and the last two. [A25]
+  // making.cpp; under the lock, but for those up to create_thread(), has_made_all() for a hint, wait_for_makings(),
+  // watch_makings() and the last two. [A25]
   fetched fetch_worker(domain_index domain, turned_away patience) noexcept;
   [[nodiscard]] bool is_complete(domain_index domain) const noexcept;
   [[nodiscard]] bool could_be_made(domain_index domain, turned_away patience) const noexcept;
@@ -234,7 +235,6 @@ class resource_manager final : public worker_supplier {
   static void* ender_entry(void* manager);
   void end_unused_workers() noexcept;
   [[nodiscard]] worker* take_idle_workers(std::uint64_t seen) noexcept;
-  void call_for_all() noexcept;
   void bind_worker(worker& w) noexcept;
   void follow_machine();
   [[nodiscard]] platform::cpu_set usable_now(const platform::cpu_set& first_thread);
@@ -281,7 +281,7 @@ class resource_manager final : public worker_supplier {
   };
   void serve_who_asked() noexcept;
 
-  // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
+  // demand.cpp; under lock_, but for call_for() and call_for_all(). Nothing here allocates: link() has made room. [A16]
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
@@ -304,6 +304,7 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] arena_list take_to_call() noexcept;
   [[nodiscard]] arena_list see_who_called() noexcept;
   static void call_for(arena_list waiting) noexcept;
+  void call_for_all() noexcept;
   void count_makeable() noexcept;
 
   const topology::machine& machine_;

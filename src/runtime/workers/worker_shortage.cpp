@@ -61,11 +61,12 @@ void resource_manager::have_sleepers_look() noexcept {
   }
 }
 
-/// The caller calls for what waits.
+/// Calls for all: the refusal was noted in one arena, and may end in another.
 void resource_manager::end_refusal() noexcept {
   refused_.store(false, sync::relaxed);
   // [S7] Before the look at the places; partner: a place that is given back, then the look whether one could be made.
   sync::full_fence();
+  call_for_all();
 }
 
 bool resource_manager::look_at_refusal() noexcept {
@@ -108,7 +109,6 @@ bool resource_manager::park(sync::parker& p) noexcept {
   // Of several whose time is over, one asks: where threads are refused again, that set a new time for the others.
   if (is_refused() && platform::monotonic_ns() >= ask_again_ns_.load(sync::relaxed)) {
     end_refusal();
-    call_for_all();
   }
   return false;
 }
