@@ -45,7 +45,7 @@ class shared_queue {
   /// The item may have been taken, and run, before this returns: whoever pushes keeps the queue until then.
   void push(T& item) {
     pushers_.lock.lock();
-    const bool at_once = pushers_.first_linked.load(relaxed) == nullptr && has_room();
+    const bool at_once = pushers_.first_linked == nullptr && has_room();
     if (at_once) {
       put(item);
       set_mark();
@@ -96,7 +96,7 @@ class shared_queue {
         return true;
       }
     }
-    for (T* item = pushers_.first_linked.load(relaxed); item != nullptr; item = Link::next(*item)) {
+    for (T* item = pushers_.first_linked; item != nullptr; item = Link::next(*item)) {
       if (accepts(*item)) {
         return true;
       }
@@ -125,8 +125,8 @@ class shared_queue {
 
   /// The cells, by a count that only grows. Each side has one of these: they change under both locks.
   struct cells {
-    plain<T*>* first = nullptr;
-    std::size_t capacity = 0;
+    plain<plain<T*>*> first = nullptr;
+    plain<std::size_t> capacity = 0;
     plain<T*>& operator[](std::size_t i) const noexcept { return first[i & (capacity - 1)]; }
   };
 
@@ -158,14 +158,14 @@ class shared_queue {
       {
         const scoped_spin_lock hold_takers(takers_.lock);
         const scoped_spin_lock hold_pushers(pushers_.lock);
+        const bool no_memory = wanted != 0 && spare == nullptr;
         if (spare != nullptr && wanted > pushers_.ring.capacity) {
           move_into(spare, wanted);
         }
-        while (pushers_.first_linked.load(relaxed) != nullptr && has_room()) {
+        while (pushers_.first_linked != nullptr && has_room()) {
           put(*take_linked([](const T&) { return true; }));
         }
-        const bool has_place = pushers_.first_linked.load(relaxed) == nullptr && has_room();
-        const bool no_memory = wanted != 0 && spare == nullptr;
+        const bool has_place = pushers_.first_linked == nullptr && has_room();
         if (!has_place && no_memory && Link::is_linked(item)) {
           return false;
         }
@@ -203,15 +203,14 @@ class shared_queue {
       if (i != see_end()) {
         continue;
       }
-      if (pushers_.first_linked.load(relaxed) == nullptr) {  // who misses one finds the mark set at its last look
+      // Items are linked and unlinked under both locks. While some are, none comes into the ring.
+      if (pushers_.first_linked == nullptr) {
         return nullptr;
       }
       const scoped_spin_lock hold(pushers_.lock);
-      if (i == pushers_.end.load(relaxed)) {  // else some came into the ring, and then the first was linked
-        T* const item = take_linked(accepts);
-        clear_mark_if_empty();
-        return item;
-      }
+      T* const item = take_linked(accepts);
+      clear_mark_if_empty();
+      return item;
     }
   }
 
@@ -233,7 +232,7 @@ class shared_queue {
   }
 
   void clear_mark_if_empty() noexcept {
-    if (takers_.first.load(relaxed) == pushers_.end.load(relaxed) && pushers_.first_linked.load(relaxed) == nullptr) {
+    if (takers_.first.load(relaxed) == pushers_.end.load(relaxed) && pushers_.first_linked == nullptr) {
       mark_.clear();
     }
   }
@@ -241,10 +240,10 @@ class shared_queue {
   void link_last(T& item) noexcept {
     Link::set_linked(item, true);
     Link::set_next(item, nullptr);
-    if (pushers_.first_linked.load(relaxed) != nullptr) {
+    if (pushers_.first_linked != nullptr) {
       Link::set_next(*pushers_.last_linked, &item);
     } else {
-      pushers_.first_linked.store(&item, relaxed);
+      pushers_.first_linked = &item;
     }
     pushers_.last_linked = &item;
   }
@@ -252,7 +251,7 @@ class shared_queue {
   template <typename Filter>
   T* take_linked(Filter&& accepts) noexcept {
     T* before = nullptr;
-    T* item = pushers_.first_linked.load(relaxed);
+    T* item = pushers_.first_linked;
     while (item != nullptr && !accepts(*item)) {
       before = std::exchange(item, Link::next(*item));
     }
@@ -263,7 +262,7 @@ class shared_queue {
     if (before != nullptr) {
       Link::set_next(*before, after);
     } else {
-      pushers_.first_linked.store(after, relaxed);
+      pushers_.first_linked = after;
     }
     if (after == nullptr) {
       pushers_.last_linked = before;
@@ -281,8 +280,8 @@ class shared_queue {
     plain<std::size_t> free_until = 0;  ///< cells that the pushers know to be free end there
     cells ring;
     memory memory_of_ring;
-    atomic<T*> first_linked{nullptr};  ///< items behind those in the ring
-    T* last_linked = nullptr;
+    plain<T*> first_linked = nullptr;  ///< items behind those in the ring; they change under both locks
+    plain<T*> last_linked = nullptr;
   } pushers_;
   struct alignas(cache_line_bytes) {
     spin_lock lock;

@@ -15,8 +15,8 @@ using sync::relaxed;
 struct job {
   sync::plain<int> is_made = 0;
   sync::plain<int> times_taken = 0;
-  job* next = nullptr;
-  bool linked = false;
+  sync::plain<job*> next = nullptr;
+  sync::plain<bool> linked = false;
 };
 struct link {
   static job* next(const job& j) noexcept { return j.next; }

@@ -235,47 +235,6 @@ const each_alone given_back("workers: a lease ends beside a push", [] {
   w.require_ended();
 });
 
-/// [A15] [S7] Who calls is refused a thread, and has the only place. Whoever ends the refusal finds it taken.
-const scenario refused("workers: a refusal ends beside a call that was refused", bounds(1, 1), [] {
-  world w(2);
-  w.at_home.refusals.store(1, sync::relaxed);
-  arena& b = w.make(2);
-  arena& a = w.make(2, 0);
-  visit in_b(b);
-  in_b.push();
-  require(b.spawned.take(), "its maker runs the task itself");
-  visit in_a(a);
-  set_time(10'000'000);
-  sync::parker rests;
-  threads_until_settled({[&] { in_a.push(); },
-                         [&] {
-                           while (!w.manager->park(rests)) {
-                           }
-                         }});
-  require(w.at_home.beds_taken.load(sync::relaxed) == 1, "there is a worker for what was pushed");
-});
-
-/// [A15] What was refused a worker lies in one arena. The refusal ends at a push in another, where nothing is left.
-const scenario refused_elsewhere("workers: a refusal ends at a push in another arena", bounds(1, 1), [] {
-  world w(2);
-  w.at_home.refusals.store(1, sync::relaxed);
-  arena& b = w.make(2);
-  visit in_b(b);
-  in_b.push();
-  arena& a = w.make(2);
-  visit in_a(a);
-  const auto push_and_take = [&] {
-    in_a.push();
-    static_cast<void>(a.spawned.take());
-  };
-  for (int i = 0; i < 8; ++i) {
-    push_and_take();  // the clock is read at one push in eight, after the first, which makes the arena busy
-  }
-  set_time(10'000'000);
-  threads_until_settled({[&] { in_a.push(); }, [&] { static_cast<void>(a.spawned.take()); }});
-  require(w.at_home.beds_taken.load(sync::relaxed) == 1, "there is a worker for what was refused one");
-});
-
 // ---- [A18], and the first use
 
 const each_alone stopped("workers: they are stopped beside a push", [] {

@@ -126,18 +126,6 @@ void resource_manager::call_for(arena_list waiting) noexcept {
   }
 }
 
-void resource_manager::call_for_all() noexcept {
-  arena_list waiting;
-  {
-    const holder hold(*this);
-    for (arena* a : served_) {
-      call_later(*a);
-    }
-    waiting = take_to_call();
-  }
-  call_for(waiting);
-}
-
 void resource_manager::allot() noexcept {
   if (unserved_.load(sync::relaxed)) {
     unserved_.store(false, sync::relaxed);

@@ -281,7 +281,7 @@ class resource_manager final : public worker_supplier {
   };
   void serve_who_asked() noexcept;
 
-  // demand.cpp; under lock_, but for call_for() and call_for_all(). Nothing here allocates: link() has made room. [A16]
+  // demand.cpp; under lock_, but for call_for(). Nothing here allocates: link() has made room. [A16]
   void take_newcomers() noexcept;
   void unlist(arena& a) noexcept;
   void allot() noexcept;
@@ -304,7 +304,6 @@ class resource_manager final : public worker_supplier {
   [[nodiscard]] arena_list take_to_call() noexcept;
   [[nodiscard]] arena_list see_who_called() noexcept;
   static void call_for(arena_list waiting) noexcept;
-  void call_for_all() noexcept;
   void count_makeable() noexcept;
 
   const topology::machine& machine_;

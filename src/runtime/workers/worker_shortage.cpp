@@ -61,12 +61,18 @@ void resource_manager::have_sleepers_look() noexcept {
   }
 }
 
-/// Calls for all: the refusal was noted in one arena, and may end in another.
+/// Allots to all and calls for all: the refusal was noted in one arena, and may end in another; and who came meanwhile
+/// was given nothing.
 void resource_manager::end_refusal() noexcept {
-  refused_.store(false, sync::relaxed);
-  // [S7] Before the look at the places; partner: a place that is given back, then the look whether one could be made.
-  sync::full_fence();
-  call_for_all();
+  arena_list waiting;
+  {
+    const holder hold(*this);
+    // Before the look at work and places, by the heavy fence in there; partners: a push, and [S7] a place that is given
+    // back, then the look whether a worker could be made.
+    refused_.store(false, sync::relaxed);
+    waiting = see_who_called();
+  }
+  call_for(waiting);
 }
 
 bool resource_manager::look_at_refusal() noexcept {

@@ -125,13 +125,19 @@ TEST(shared_queue, without_memory_for_a_larger_ring_items_are_linked_in_order_an
     }
     queue.push(items[60]);
     memory_is_out = false;
+    queue.push(items[60]);  // is linked no more: all have moved
+    ASSERT_FALSE(items[60].is_linked);
     for (unsigned i = 61; i < 100; ++i) {
       queue.push(items[i]);
     }
-    for (; taken < 100; ++taken) {
+    for (; taken < 61; ++taken) {
       if (taken != 50) {
         ASSERT_EQ(queue.take(), &items[taken]);
       }
+    }
+    ASSERT_EQ(queue.take(), &items[60]);
+    for (; taken < 100; ++taken) {
+      ASSERT_EQ(queue.take(), &items[taken]);
     }
     EXPECT_TRUE(queue.empty());
     EXPECT_EQ(queue.take(), nullptr);
