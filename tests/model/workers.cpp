@@ -49,6 +49,14 @@ const scenario left_behind("workers: a task is left in an arena that nobody refe
   w.require_ended();
 });
 
+const scenario left_by_one("workers: a task is left in an arena of one thread", bounds(2, 1), [] {
+  world w(2);
+  arena& a = w.make(1);
+  threads_until_settled({rest_until_called_0, [&] { push_and_go(a); }});
+  w.require_done(1);
+  w.require_ended();
+});
+
 /// The worker leaves while the second task comes: the share that it had is kept.
 const scenario twice("workers: a second task while the worker leaves", bounds(2, 1), [] {
   world w(2);

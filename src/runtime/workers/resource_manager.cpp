@@ -250,13 +250,9 @@ void resource_manager::add_finalizers(int more) noexcept {
   finalizers_ += more;
 }
 
-/// Under the lock, of an arena without users. [A5] Who enqueued there has made it mandatory before it was kept, and it
-/// stays so until the work is done.
-bool resource_manager::nobody_comes_to(arena& a) const noexcept {
-  const worker_account& account = a.account();
-  const bool left_by_one = a.max_workers() == 0 && account.kept.load(sync::relaxed);
-  return is_refused() || a.slot_count() == a.reserved_slots() ||
-         (left_by_one && !account.mandatory.load(sync::relaxed));
+/// Under the lock, of an arena without users. [A5]
+bool resource_manager::nobody_comes_to(const arena& a) const noexcept {
+  return is_refused() || a.slot_count() == a.reserved_slots();
 }
 
 bool resource_manager::see_arenas_go() noexcept {
@@ -308,6 +304,10 @@ void resource_manager::retire(arena& a) {
     if (work_left) {
       platform::require(a.account().references.load(sync::relaxed) == 0 && !a.account().kept.load(sync::relaxed),
                         "A5: an arena is retired when nobody refers to it, and keeps nothing then");
+      if (a.max_workers() == 0) {
+        a.account().mandatory.store(true, sync::seq_cst);  // its only thread is gone, and who waits may be elsewhere
+        a.account().busy.store(true, sync::seq_cst);
+      }
       a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.account().kept.store(true, sync::release);
       tell_finalizers();  // where nobody comes, they do it
@@ -323,7 +323,9 @@ void resource_manager::retire(arena& a) {
     }
     return;
   }
-  if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
+  if (a.max_workers() == 0) {
+    static_cast<void>(demand_rose(a, domain_index{0}));  // it is on no list if nothing was enqueued there
+  } else if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
     demand_changed();
   }
   a.call_for_work_left(domain_index{0});

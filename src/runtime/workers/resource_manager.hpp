@@ -248,7 +248,7 @@ class resource_manager final : public worker_supplier {
   void tell_finalizers() noexcept;  // under lock_
   void add_finalizers(int more) noexcept;
   [[nodiscard]] bool see_arenas_go() noexcept;
-  [[nodiscard]] bool nobody_comes_to(arena& a) const noexcept;
+  [[nodiscard]] bool nobody_comes_to(const arena& a) const noexcept;
   bool do_work_left_in(arena& a) noexcept;
 
   /// Holds lock_. [A6] Who asked for an allotment meanwhile did not wait: its wish is looked at after the unlock.

@@ -137,7 +137,7 @@ TEST(task_order, holds_for_tasks_that_are_enqueued_in_arenas) {
 /// Several threads set orders while others run the predecessors.
 TEST(task_order, is_set_while_predecessors_end) {
   constexpr int setters = 3;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 600; ++round) {
     task_group group;
     std::atomic<bool> predecessor_over{false};
     std::atomic<int> ready{0};
@@ -267,7 +267,7 @@ TEST(task_order, completion_passes_to_the_join_of_what_a_task_split_into) {
 }
 
 TEST(task_order, completion_passes_on_while_successors_are_added) {
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 600; ++round) {
     task_group group;
     std::atomic<bool> receiver_over{false};
     std::atomic<int> ready{0};
