@@ -10,13 +10,12 @@
 /// Source: TBB-NUMA 4.5 (one data distribution for data and work).
 #pragma once
 
+#include <homing/detail/array_parts.hpp>
 #include <homing/detail/strided.hpp>
 #include <homing/distribution.hpp>
 #include <homing/placement.hpp>
 
-#include <array>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -138,34 +137,6 @@ template <class R, class T>
 concept elements_for = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && outlives_call<R, T> &&
                        elements_are<std::remove_reference_t<std::ranges::range_reference_t<R>>, T>;
 
-/// An array whose type says its extents, built-in or std::array, taken apart along its first `Dims` dimensions.
-template <class Array, std::size_t Dims>
-struct array_parts {
-  static constexpr bool is_array = false;
-};
-template <class T>
-struct array_parts<T, 0> {
-  static constexpr bool is_array = true;
-  using element = T;
-  static constexpr void write_extents(std::size_t* /*to*/) noexcept {}
-};
-template <class T, std::size_t N, std::size_t Dims>
-  requires(Dims > 0)
-struct array_parts<T[N], Dims> : array_parts<T, Dims - 1> {
-  static constexpr void write_extents(std::size_t* to) noexcept {
-    *to = N;
-    array_parts<T, Dims - 1>::write_extents(to + 1);
-  }
-};
-template <class T, std::size_t N, std::size_t Dims>
-  requires(Dims > 0 && N > 0)
-struct array_parts<std::array<T, N>, Dims> : array_parts<T[N], Dims> {
-  static_assert(sizeof(std::array<T, N>) == sizeof(T[N]), "nothing lies between its rows");
-};
-template <class T, std::size_t N, std::size_t Dims>
-  requires(Dims > 0 && N > 0)
-struct array_parts<const std::array<T, N>, Dims> : array_parts<const T[N], Dims> {};
-
 /// Arrays of `Dims` dimensions, with elements for a span of T.
 template <class Array, class T, std::size_t Dims>
 concept array_for =
@@ -188,22 +159,6 @@ struct matrix_elements<R, Dims> {
 template <class Pointer>
 concept without_size =
     !std::is_bounded_array_v<std::remove_reference_t<Pointer>> && std::is_pointer_v<std::decay_t<Pointer>>;
-
-template <std::size_t Dims, class Array>
-[[nodiscard]] constexpr auto* first_element(Array& array) noexcept {
-  if constexpr (Dims > 0) {
-    return first_element<Dims - 1>(array[0]);
-  } else {
-    return std::addressof(array);
-  }
-}
-
-template <class Array, std::size_t Dims>
-[[nodiscard]] constexpr point<Dims> array_extents() noexcept {
-  point<Dims> extents{};
-  array_parts<Array, Dims>::write_extents(extents.data());
-  return extents;
-}
 
 }  // namespace detail
 
@@ -242,21 +197,26 @@ class distributed_span {
   template <detail::elements_for<T> R>
     requires(Dims == 1)
   constexpr distributed_span(R&& range, Dist dist)
-      : distributed_span(std::ranges::data(range), {std::ranges::size(range)}, std::move(dist)) {}
+      : distributed_span(std::ranges::data(range), {static_cast<std::size_t>(std::ranges::size(range))},
+                         std::move(dist)) {}
   template <detail::elements_for<T> R>
     requires(Dims > 1 && detail::knows_extents<Dist>)
   constexpr distributed_span(R&& range, Dist dist)
       : distributed_span(std::ranges::data(range), detail::known_extents<Dims>(dist), dist) {
-    detail::expects(std::ranges::size(range) >= size(), "distributed_span",
+    const auto count = static_cast<std::size_t>(std::ranges::size(range));
+    detail::expects(count >= detail::count_points<Dims>(on_.extents), "distributed_span",
                     "the distribution has another number of points: more than the range has elements. If it is the "
                     "first row of a matrix, pass the array itself, or &m[0][0]");
   }
   /// All of an array of as many dimensions, T[4][5] or std::array<std::array<T, 5>, 4>: its extents are those of its
-  /// type. One of elements that are arrays, distributed_span<std::array<T, 5>, 2>, says so.
+  /// type. One of elements that are arrays, distributed_span<std::array<T, 5>, 2>, says so. A temporary only for a span
+  /// of const, as with ranges.
   template <class Array>
-    requires detail::array_for<Array, T, Dims>
-  constexpr distributed_span(Array& array, Dist dist)
-      : distributed_span(detail::first_element<Dims>(array), detail::array_extents<Array, Dims>(), std::move(dist)) {}
+    requires(detail::array_for<std::remove_reference_t<Array>, T, Dims> &&
+             (std::is_lvalue_reference_v<Array> || std::is_const_v<T>))
+  constexpr distributed_span(Array&& array, Dist dist)
+      : distributed_span(detail::first_element<Dims>(array),
+                         detail::array_extents<std::remove_reference_t<Array>, Dims>(), std::move(dist)) {}
   /// Of `on` as it is.
   constexpr distributed_span(const detail::strided<T, Dims>& on, Dist dist) : on_(on), dist_(std::move(dist)) {}
   constexpr operator distributed_span<const T, Dims, Dist>() const

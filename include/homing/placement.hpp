@@ -25,6 +25,7 @@
 /// Source: TBB-NUMA 4.5 (helper functions that enforce a distribution by memory migration).
 #pragma once
 
+#include <homing/detail/array_parts.hpp>
 #include <homing/distribution.hpp>
 #include <homing/export.hpp>
 #include <homing/ids.hpp>
@@ -53,7 +54,7 @@ class memory_range {
     requires(std::ranges::sized_range<R> && std::ranges::borrowed_range<R>)
   constexpr memory_range(R&& range) noexcept  // NOLINT(google-explicit-constructor): a view of it
       : memory_range(const_cast<void*>(static_cast<const volatile void*>(std::ranges::data(range))),
-                     std::ranges::size(range) * sizeof(std::ranges::range_value_t<R>)) {}
+                     static_cast<std::size_t>(std::ranges::size(range)) * sizeof(std::ranges::range_value_t<R>)) {}
 
   [[nodiscard]] constexpr std::byte* address() const noexcept { return address_; }
   [[nodiscard]] constexpr std::size_t bytes() const noexcept { return bytes_; }
@@ -61,6 +62,24 @@ class memory_range {
  private:
   std::byte* address_;
   std::size_t bytes_;
+};
+
+/// The same for a call that only looks: of any range, also of a temporary, as the memory is needed for the call only.
+class memory_view {
+ public:
+  constexpr memory_view(void* address, std::size_t bytes) noexcept : range_(address, bytes) {}
+  template <std::convertible_to<memory_range> R>
+  constexpr memory_view(R&& range) noexcept  // NOLINT(google-explicit-constructor): a view of it
+      : range_(std::forward<R>(range)) {}
+  template <std::ranges::contiguous_range R>
+    requires(std::ranges::sized_range<R> && !std::convertible_to<R, memory_range>)
+  constexpr memory_view(R&& range) noexcept  // NOLINT(google-explicit-constructor): a view of it
+      : range_(range) {}                     // by its name, as what stays
+
+  [[nodiscard]] constexpr const memory_range& range() const noexcept { return range_; }
+
+ private:
+  memory_range range_;
 };
 
 /// What to do about pages that can't be placed.
@@ -257,46 +276,68 @@ template <class Dist>
           }};
 }
 
-/// The extents of a built-in array.
-template <class Array>
-[[nodiscard]] constexpr point<std::rank_v<Array>> built_in_extents() noexcept {
-  return []<std::size_t... K>(std::index_sequence<K...>) {
-    return point<sizeof...(K)>{std::extent_v<Array, K>...};
-  }(std::make_index_sequence<std::rank_v<Array>>());
-}
-
 /// The range as bytes, and how many bytes an element of the distribution has.
 struct fitted_range {
   memory_range bytes;
   std::size_t element_bytes;
 };
 
-/// Checks that a distribution with a size or with extents has the range's. A built-in array of several dimensions has
-/// rows for a distribution with as many points as it has rows, and else the elements of all rows.
+/// How many of an array's dimensions a distribution of several has, from the first on; 0 if it has more than the array.
+template <class Dist, std::size_t Rank>
+[[nodiscard]] consteval std::size_t dims_in() noexcept {
+  if constexpr (Rank == 0) {
+    return 0;
+  } else if constexpr (distribution_over<Dist, Rank>) {
+    return Rank;
+  } else {
+    return dims_in<Dist, Rank - 1>();
+  }
+}
+
+/// The bytes of a row of an array, if it has so many rows, or of a row's row, and so on; 0 if it has so many of none.
+template <class Array, std::size_t Dims = 1>
+[[nodiscard]] constexpr std::size_t bytes_of_one(std::size_t count) noexcept {
+  if (count == count_points<Dims>(array_extents<Array, Dims>())) {
+    return sizeof(typename array_parts<Array, Dims>::element);
+  }
+  if constexpr (Dims < array_rank<Array>) {
+    return bytes_of_one<Array, Dims + 1>(count);
+  } else {
+    return 0;
+  }
+}
+
+/// Checks that a distribution with a size or with extents has the range's. An array of arrays has rows for a
+/// distribution with as many points as it has rows, and else the elements of all rows. A built-in one has the extents
+/// of a distribution of several dimensions in any case.
 template <class Dist, std::ranges::contiguous_range R>
 [[nodiscard]] fitted_range fitting(const Dist& d, R&& range, const char* function) {
   using whole = std::remove_reference_t<R>;
+  constexpr std::size_t rank = array_rank<whole>;
+  const memory_range bytes(range);
   std::size_t element_bytes = sizeof(std::ranges::range_value_t<R>);
+  bool has_rows = false;
   if constexpr (requires {
                   { d.size() } -> std::convertible_to<std::size_t>;
                 }) {
-    std::size_t count = std::ranges::size(range);
-    if constexpr (std::rank_v<whole> > 1) {
-      if (d.size() != count) {
-        element_bytes = sizeof(std::remove_all_extents_t<whole>);
-        count = sizeof(whole) / element_bytes;
-      }
-    }
-    expects(d.size() == count, function, "the distribution has another size than the range");
+    has_rows = d.size() == static_cast<std::size_t>(std::ranges::size(range));
+    if constexpr (rank > 1) element_bytes = bytes_of_one<whole>(d.size());
+    expects(rank > 1 ? element_bytes > 0 : has_rows, function, "the distribution has another size than the range");
   }
-  if constexpr (std::rank_v<whole> > 1 && !distribution_over<Dist, 1> && requires { d.along(0).extent(); }) {
-    constexpr auto extents = built_in_extents<whole>();
-    static_assert(distribution_over<Dist, extents.size()>, "the distribution has other dimensions than the array");
-    for (std::size_t k = 0; k < extents.size(); ++k) {
+  if constexpr (rank > 1 && !distribution_over<Dist, 1> && requires { d.along(0).extent(); }) {
+    constexpr std::size_t dims = dims_in<Dist, rank>();
+    constexpr point<dims> extents = array_extents<whole, dims>();
+    constexpr bool is_built_in = std::is_array_v<whole>;
+    static_assert(!is_built_in || !std::is_array_v<typename array_parts<whole, dims>::element>,
+                  "the distribution has other dimensions than the array");
+    for (std::size_t k = 0; k < dims && (is_built_in || !has_rows); ++k) {
       expects(d.along(k).extent() == extents[k], function, "the distribution has other extents than the array");
     }
   }
-  return {memory_range(range), element_bytes};
+  if constexpr (rank > 1) {  // a std::array of nothing is a byte
+    if (count_points<rank>(array_extents<whole, rank>()) == 0) return {{bytes.address(), 0}, element_bytes};
+  }
+  return {bytes, element_bytes};
 }
 
 }  // namespace detail
@@ -322,13 +363,7 @@ template <class Dist, std::ranges::contiguous_range R>
 }
 
 /// Counts the pages of a range on each node. Changes nothing: no page is touched. Cost: as verify().
-[[nodiscard]] HOMING_API page_census where(memory_range range);
-/// Of any range, as verify(): its memory is needed during the call only.
-template <std::ranges::contiguous_range R>
-  requires std::ranges::sized_range<R>
-[[nodiscard]] page_census where(R&& range) {
-  return where(memory_range(range));
-}
+[[nodiscard]] HOMING_API page_census where(memory_view range);
 
 /// Deals the pages of a range over nodes by turns, those that are there and those to come (MPOL_INTERLEAVE). Without a
 /// list: all nodes that have memory and CPUs for this process. Named nodes may be memory tiers. Pages that are there go

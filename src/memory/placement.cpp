@@ -247,7 +247,8 @@ verification verify(const run_source& runs, memory_range range, std::size_t elem
 
 }  // namespace detail
 
-page_census where(memory_range range) {
+page_census where(memory_view seen) {
+  const memory_range& range = seen.range();
   const topology::snapshot machine = topology::current();
   const address_range pages = memory::pages_of(range, page_bytes(), "where");
   const auto mappings = mappings_for(machine, pages);

@@ -48,6 +48,11 @@ void loops(std::vector<double>& v, homing::distributed_array<double>& x) {
       block(100));  // says: a distribution needs a tbb::blocked_range
   homing::parallel_for(
       indices(0, 100), [](const indices&) {}, 4);  // says: `how` is no partitioner of oneTBB's
+  const tbb::affinity_partitioner constant;
+  homing::parallel_for(
+      indices(0, 9), [](const indices&) {}, constant);  // says: an affinity_partitioner learns: it must not be const
+  homing::parallel_for(
+      indices(0, 9), [](const indices&) {}, std::cref(constant));  // says: it must not be const
   homing::parallel_for(
       indices(0, 9), [](const indices&) {}, home_is_a_number());  // says: std::optional<domain_index> home(
   static_cast<void>(homing::parallel_reduce(

@@ -122,6 +122,10 @@ concept scan_partitioner = partitioner_among<How, const tbb::auto_partitioner&, 
 template <class How>
 concept deterministic_partitioner =
     partitioner_among<How, const tbb::simple_partitioner&, const tbb::static_partitioner&>;
+/// An affinity_partitioner that is const, also behind std::cref.
+template <class How>
+concept constant_affinity_partitioner = std::is_convertible_v<How&, const tbb::affinity_partitioner&> &&
+                                        !std::is_convertible_v<How&, tbb::affinity_partitioner&>;
 template <class How>
 concept distribution_somewhere = distribution_over<How, 1> || distribution_over<How, 2> || distribution_over<How, 3>;
 
@@ -135,7 +139,9 @@ template <class Range, class How>
                 "array or span that carries one is not given another)");
   static_assert(!is_distribution || !distributable_range<Range>,
                 "the distribution has another number of dimensions than the range");
-  static_assert(is_distribution || loop_partitioner<How>,
+  static_assert(is_distribution || !constant_affinity_partitioner<How>,
+                "an affinity_partitioner learns: it must not be const");
+  static_assert(is_distribution || constant_affinity_partitioner<How> || loop_partitioner<How>,
                 "`how` is no partitioner of oneTBB's, no homing::schedule and no distribution, which has a member "
                 "std::optional<domain_index> home(const box<Dims>&) const");
   return loop_partitioner<How>;

@@ -48,6 +48,13 @@ struct own_borrowed_view : own_view {
   using own_view::own_view;
 };
 
+/// As lists and vectors of some libraries: its size is signed.
+struct signed_list : own_view {
+  using own_view::own_view;
+  [[nodiscard]] int* data() const { return first; }
+  [[nodiscard]] long size() const { return last - first; }
+};
+
 extern int table_of_unknown_size[];
 
 /// Neither its address nor a comma behind it can be had by an operator.
@@ -67,6 +74,17 @@ struct guarded_distribution {
 /// All rows of a matrix in one domain, by no member but home().
 struct all_rows_in_two {
   [[nodiscard]] std::optional<domain_index> home(const box<2>& /*part*/) const { return domain(2); }
+};
+
+/// Extents that are never multiplied.
+struct own_extents {
+  struct own_axis {
+    std::size_t count;
+    [[nodiscard]] std::size_t extent() const { return count; }
+  };
+  point<2> extents;
+  [[nodiscard]] own_axis along(std::size_t k) const { return {extents[k]}; }
+  [[nodiscard]] std::optional<domain_index> home(const box<2>& /*part*/) const { return domain(0); }
 };
 
 template <std::size_t Dims>
@@ -145,6 +163,22 @@ TEST_F(distributed_span_test, a_matrix_in_a_range_has_elements_for_all_points) {
   int m[4][5] = {};
   EXPECT_DEATH(distributed_span(m[0], d), "pass the array itself, or &m\\[0\\]\\[0\\]");
   EXPECT_EQ(distributed_span(&m[0][0], d).data(), distributed_span(m, d).data());
+  constexpr std::size_t half = std::size_t{1} << 32;
+  EXPECT_DEATH((distributed_span<int, 2, own_extents>(flat, own_extents{{half, half}})), "more than SIZE_MAX points");
+  EXPECT_EQ((distributed_span<int, 2, own_extents>(flat, own_extents{{4, 5}}).size()), 20U);
+}
+
+TEST_F(distributed_span_test, a_range_may_have_a_signed_size) {
+  std::vector<int> values(20);
+  signed_list list(values);
+  static_assert(std::is_signed_v<decltype(std::ranges::size(list))>);
+  EXPECT_EQ(distributed_span(list, block(20)).size(), 20U);
+  EXPECT_EQ(&distributed_span(list, block<2>({4, 5}, domain_set::all()))(3, 4), &values[19]);
+  EXPECT_DEATH(distributed_span(list, block<2>({4, 6}, domain_set::all())), "another number of points");
+  EXPECT_EQ(memory_range(list).bytes(), 20 * sizeof(int));
+  EXPECT_EQ(where(list).pages, where(values).pages);
+  const placed_range placed = enforce(block(20), list);
+  EXPECT_EQ(verify(block(20), list).edge, placed.report().edge);
 }
 
 TEST_F(distributed_span_test, an_array_of_arrays_is_a_matrix) {
@@ -162,6 +196,13 @@ TEST_F(distributed_span_test, an_array_of_arrays_is_a_matrix) {
   EXPECT_EQ(to_constant(3, 4), 7);
   static_assert(!std::is_constructible_v<distributed_span<double, 2>, decltype(m), regular_distribution<2>>,
                 "a temporary");
+  using matrix_of_const = distributed_span<const double, 2>;
+  static_assert(std::is_constructible_v<matrix_of_const, decltype(m), regular_distribution<2>>, "but for an argument");
+  static_assert(std::is_constructible_v<matrix_of_const, const decltype(m), regular_distribution<2>>);
+  static_assert(std::is_constructible_v<matrix_of_const, double[4][5], regular_distribution<2>>);
+  static_assert(!std::is_constructible_v<distributed_span<double, 2>, double[4][5], regular_distribution<2>>);
+  const auto last_of = [](matrix_of_const of) { return of(3, 4); };
+  EXPECT_EQ(last_of({decltype(m){{{}, {}, {}, {0, 0, 0, 0, 5}}}, d}), 5);
   std::array<int[5], 4> mixed{};
   EXPECT_EQ(distributed_span(mixed, d).data(), &mixed[0][0]);
   std::array<std::array<double, 5>, 20> cells{};
@@ -173,6 +214,22 @@ TEST_F(distributed_span_test, an_array_of_arrays_is_a_matrix) {
   EXPECT_EQ(&of_more(3, 4), &more_cells[19]);
   std::array<double, 20> flat{};
   EXPECT_EQ(&distributed_span(flat, d)(3, 4), &flat[19]);
+}
+
+TEST_F(distributed_span_test, an_array_of_arrays_may_have_no_rows_or_nothing_in_them) {
+  const auto over = domain_set{domain(0)};
+  std::array<std::array<double, 5>, 0> no_rows{};
+  const distributed_span s(no_rows, block<2>({0, 5}, over));
+  static_assert(std::is_same_v<decltype(s), const distributed_span<double, 2>>);
+  EXPECT_EQ(s.extents(), (point<2>{0, 5}));
+  EXPECT_EQ(s.data(), nullptr);
+  EXPECT_EQ(s.enforce().report().asked, 0U);
+  std::array<std::array<double, 0>, 4> empty_rows{};
+  EXPECT_EQ(distributed_span(empty_rows, block<2>({4, 0}, over)).extents(), (point<2>{4, 0}));
+  EXPECT_EQ(enforce(block<2>({0, 5}, over), no_rows).report().edge, 0U);
+  EXPECT_EQ(enforce(block<2>({4, 0}, over), empty_rows).report().edge, 0U);
+  EXPECT_EQ(verify(block(4, over), empty_rows).edge, 0U);
+  EXPECT_DEATH(distributed_span(no_rows, block<2>({0, 4}, over)), "other extents");
 }
 
 TEST_F(distributed_span_test, built_in_arrays_of_several_dimensions_are_placed) {
@@ -191,6 +248,41 @@ TEST_F(distributed_span_test, built_in_arrays_of_several_dimensions_are_placed) 
   EXPECT_EQ(enforce(block(sizeof pages), pages).report().placed, 8U) << "all of their elements";
   const placed_range placed = enforce(row_major<2, all_rows_in_two>({}, {8, 4096}), pages);
   EXPECT_EQ(where(pages).on(node_id{2}), 8U);
+}
+
+TEST_F(distributed_span_test, arrays_of_arrays_are_placed_as_built_in_ones) {
+  using pages_of_bytes = std::array<std::array<unsigned char, 4096>, 8>;
+  alignas(4096) static pages_of_bytes pages;
+  const auto over = domain_set::all();
+  const auto grid = block<2>({8, 4096}, over);
+  {
+    const placed_range placed = enforce(grid, pages);
+    EXPECT_EQ(placed.report().placed, 8U);
+    EXPECT_EQ(verify(grid, std::as_const(pages)).at_home, 8U);
+    EXPECT_EQ(where(pages[7]).on(node_id{3}), 1U);
+  }
+  EXPECT_DEATH(static_cast<void>(verify(block<2>({4096, 8}, over), pages)), "other extents");
+  EXPECT_DEATH(static_cast<void>(verify(block<2>({8, 4095}, over), pages)), "another size");
+  EXPECT_EQ(enforce(block(8), pages).report().placed, 8U) << "rows";
+  EXPECT_EQ(enforce(block(sizeof pages), pages).report().placed, 8U) << "all of their elements";
+  EXPECT_EQ(enforce(block<2>({2, 4}, over), pages).report().placed, 8U) << "eight elements that are arrays";
+  EXPECT_EQ(distributed_span(pages, grid).enforce().report().placed, 8U);
+  EXPECT_GE(verify(grid, pages_of_bytes()).asked, 7U) << "a temporary";
+}
+
+TEST_F(distributed_span_test, elements_of_arrays_may_be_arrays) {
+  alignas(4096) static std::array<unsigned char, 1024> cells[8][4];
+  alignas(4096) static std::array<std::array<std::array<unsigned char, 1024>, 4>, 8> more_cells;
+  for (const auto& d : {block(8), block(8 * 4), block(8 * 4 * 1024)}) {
+    EXPECT_EQ(enforce(d, cells).report().placed, 8U);
+    EXPECT_EQ(enforce(d, more_cells).report().placed, 8U);
+  }
+  const auto grid = block<2>({8, 4}, domain_set::all());
+  EXPECT_EQ(enforce(grid, cells).report().placed, 8U);
+  EXPECT_EQ(enforce(grid, more_cells).report().placed, 8U);
+  EXPECT_EQ(enforce(block<3>({8, 4, 1024}, domain_set::all()), more_cells).report().placed, 8U);
+  EXPECT_DEATH(static_cast<void>(verify(block<2>({4, 8}, domain_set::all()), more_cells)), "other extents");
+  EXPECT_DEATH(static_cast<void>(verify(block(8 * 5), more_cells)), "another size");
 }
 
 TEST_F(distributed_span_test, operators_of_the_elements_and_of_the_distribution_are_not_used) {

@@ -6,7 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -320,6 +322,26 @@ TEST(virtual_placement, homes_are_kept_in_a_book) {
   EXPECT_EQ(verify(d, m.span()).at_home, 4U + 4U);
   EXPECT_EQ(on_nodes(where(m.range())), (std::map<int, std::size_t>{{1, 8}, {3, 8}}));
   EXPECT_EQ(list(m.range()).policy, "default") << "the real kernel is left alone";
+}
+
+TEST(virtual_placement, where_can_be_named_as_a_function) {
+  const virtual_machine four("node:4 core:2 pu:1");
+  const own_memory m(16);
+  const placed_range placed = enforce(block(m.size()), m.span());
+  const auto function = &homing::where;
+  EXPECT_EQ(function(m.range()).pages, 16U);
+  const std::vector<memory_range> parts{m.range(), m.span().first(page_bytes())};
+  std::vector<page_census> counted(parts.size());
+  std::transform(parts.begin(), parts.end(), counted.begin(), homing::where);
+  EXPECT_EQ(counted[0].on(node_id{3}), 4U);
+  EXPECT_EQ(counted[1].on(node_id{0}), 1U);
+  const std::function<page_census(memory_range)> kept = homing::where;
+  EXPECT_EQ(kept(m.span()).on(node_id{2}), 4U);
+  struct own_buffer {
+    memory_range bytes;
+    operator memory_range() const { return bytes; }  // NOLINT(google-explicit-constructor)
+  };
+  EXPECT_EQ(where(own_buffer{m.range()}).pages, 16U);
 }
 
 TEST(virtual_placement, a_page_belongs_to_who_placed_it_last) {
