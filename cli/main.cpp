@@ -34,12 +34,37 @@ void print_help(std::FILE* out) {
   std::fputs(
       "  X           anything else: the program homing-X, ours or on PATH\n\n"
       "  --version   print the version\n"
-      "  --help      print this; homing SUBCOMMAND --help says more\n\n"
+      "  --help      print this; homing SUBCOMMAND --help, or homing help SUBCOMMAND, says more\n\n"
       "Examples:\n"
       "  homing topology\n"
       "  homing doctor\n"
       "  homing run --report -- ./app data.txt\n",
       out);
+}
+
+int call(const std::string& name, const arguments& words) {
+  for (const subcommand& s : table) {
+    if (name != s.name) continue;
+    if (s.needs_valid_variables) platform::warn_of_unknown_variables();
+    const int result = s.call(words);
+    return result == exit_ok && s.needs_valid_variables && platform::has_refused_env() ? exit_failure : result;
+  }
+  return external_command(name, words);
+}
+
+// `homing help X` is `homing X --help`, whoever X is. No word more: behind `run` it would be a program to be run.
+int help(const arguments& words) {
+  if (words.empty() || words.front() == "help" || words.front() == "--help" || words.front() == "-h") {
+    print_help(stdout);
+    return exit_ok;
+  }
+  if (words.size() > 1 || words.front().starts_with('-')) {
+    const std::string& found = words.size() > 1 ? words[1] : words.front();
+    complain((found.empty() ? empty_word : "help takes the name of a subcommand and no more, and found " + found) +
+             " (see homing --help)");
+    return exit_usage;
+  }
+  return call(words.front(), {"--help"});
 }
 
 int dispatch(int count, char** words) {
@@ -62,17 +87,12 @@ int dispatch(int count, char** words) {
     print_help(stdout);
     return exit_ok;
   }
+  if (first == "help") return help(rest);
   if (first.starts_with('-')) {
     complain("no such option: " + first + " (see homing --help)");
     return exit_usage;
   }
-  for (const subcommand& s : table) {
-    if (first != s.name) continue;
-    if (s.needs_valid_variables) platform::warn_of_unknown_variables();
-    const int result = s.call(rest);
-    return result == exit_ok && s.needs_valid_variables && platform::has_refused_env() ? exit_failure : result;
-  }
-  return external_command(first, rest);
+  return call(first, rest);
 }
 
 // A standard file that is closed would be the next one that is opened, and what is said would be written there. In its

@@ -50,21 +50,17 @@ void add_measure_options(CLI::App& app, measure_options& options, const std::str
   app.add_option(
          "--nodes", options.nodes,
          "these nodes' CPUs and memory only, as numactl writes them:\n0-3  0,2  +0  !2  netdev:eth0  all (default)")
-      ->take_last()
       ->type_name("LIST");
   add_parsed(
       app, "--size", read_size, [&](std::uint64_t bytes) { options.bytes = bytes; }, what_size)
-      ->take_last()
       ->type_name("SIZE");
   add_parsed(
       app, "--threads", [](const std::string& t) { return measure::parse_count(t, 1, threads_max); },
       [&](unsigned n) { options.threads = n; }, "threads of each CPU node (default: a thread a CPU)")
-      ->take_last()
       ->type_name("N");
   add_parsed(
       app, "--repeat", [](const std::string& t) { return measure::parse_count(t, 1, repeat_max); },
       [&](unsigned n) { options.repeat = n; }, "runs that count (default: " + std::to_string(options.repeat) + ")")
-      ->take_last()
       ->type_name("N");
   app.add_option_function<std::string>(
          "--pages", [&](const std::string& name) { options.pages = wish_named(name); },
@@ -72,11 +68,10 @@ void add_measure_options(CLI::App& app, measure_options& options, const std::str
              "ask for huge pages, for base pages, or for neither: system;\nwhat was got is reported (default: ") +
              measure::name_of(options.pages) + ")")
       ->check(CLI::IsMember({"system", "base", "huge"}))
-      ->take_last()
       ->type_name("KIND");
   auto* json = app.add_flag("--json", options.json, "one JSON object, with every sample");
   app.add_flag("--csv", options.csv, "a line a figure")->excludes(json);
-  app.add_option("--svg", options.svg, "write a picture to FILE as well")->take_last()->type_name("FILE");
+  app.add_option("--svg", options.svg, "write a picture to FILE as well")->type_name("FILE");
 }
 
 output_file::output_file(const std::string& name) : name_(name) {

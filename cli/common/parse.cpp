@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -101,10 +102,21 @@ std::string problem_of_next(const CLI::App& app, const CLI::Option& option, cons
          " if that is it";
 }
 
+// What options were given, and whether with a value.
+using given_options = std::map<const CLI::Option*, bool>;
+
+// An option that is given again takes the place of the first, whose value would be lost in silence. Lists have both.
+std::string problem_of_repeat(given_options& given, const CLI::Option& option, bool has_value) {
+  const auto [before, is_first] = given.try_emplace(&option, has_value);
+  if (is_first || (!before->second && !has_value) || option.get_expected_max() > 1) return "";
+  return option.get_name(false, false) + ": given twice, and only one of the two would count; give it once";
+}
+
 // Of the words, since CLI11 reads a flag with an empty value (--report=) as one without. Empty: nothing is wrong.
 std::string problem_of_words(const CLI::App& app, const arguments& words) {
   // The option whose list goes on until the next option, since CLI11 lets it have further words: `--kernel copy triad`.
   const CLI::Option* list = nullptr;  // --kernel of `homing bandwidth` is the only one
+  given_options given;
   std::string problem;
   for (std::size_t i = 0; problem.empty() && i < words.size() && words[i] != "--"; ++i) {
     const CLI::Option* const option = named_by(app, words[i]);
@@ -118,13 +130,23 @@ std::string problem_of_words(const CLI::App& app, const arguments& words) {
       continue;
     }
     list = option->get_delimiter() != '\0' ? option : nullptr;
+    const bool takes_next = sign == std::string::npos && option->get_items_expected_max() > 0;
     if (sign != std::string::npos) {
       problem = problem_of_value(*option, words[i].substr(sign + 1));
-    } else if (option->get_items_expected_max() > 0 && i + 1 < words.size()) {
+    } else if (takes_next && i + 1 < words.size()) {
       problem = problem_of_next(app, *option, words[++i]);
     }
+    if (problem.empty()) problem = problem_of_repeat(given, *option, sign != std::string::npos || takes_next);
   }
   return problem;
+}
+
+// CLI11 names them from the last to the first.
+std::string unexpected(const std::vector<std::string>& words) {
+  std::string text =
+      words.size() > 1 ? "The following arguments were not expected:" : "The following argument was not expected:";
+  for (const std::string& word : words) text += ' ' + word;
+  return text;
 }
 
 }  // namespace
@@ -151,11 +173,21 @@ bool parse(CLI::App& app, arguments args, int usage, int& result) {
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     result = exit_ok;
+  } catch (const CLI::ExtrasError&) {
+    complain(unexpected(app.remaining()) + " (see " + app.get_name() + " --help)");
+    result = usage;
   } catch (const CLI::ParseError& error) {
     complain(std::string(error.what()) + " (see " + app.get_name() + " --help)");
     result = usage;
   }
   return false;
+}
+
+std::optional<std::string> joined_value(const arguments& words, const std::string& flag) {
+  const std::string begin = flag + '=';
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.starts_with(begin); });
+  if (found == words.end()) return std::nullopt;
+  return found->substr(begin.size());
 }
 
 command_page page_of(const subcommand& command) {

@@ -1,6 +1,9 @@
 /// CLI11 behind one call, with our exit codes.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "common/command.hpp"
@@ -21,6 +24,10 @@ inline constexpr const char* machine_expected =
 /// help was printed on stdout (0), or what was wrong on stderr (`usage`).
 /// When page_of() asks, it is given the description, and the command does not go on either.
 [[nodiscard]] bool parse(CLI::App& app, arguments args, int usage, int& result);
+
+/// What the word `flag`=VALUE gives a flag that may have a value, such as --report; nothing if there is no such word.
+/// CLI11 can't tell --report=true from --report.
+[[nodiscard]] std::optional<std::string> joined_value(const arguments& words, const std::string& flag);
 
 /// Gives the help of `app` our shape: purpose, usage, options, examples, exit codes.
 void shape_help(CLI::App& app, const std::string& usage, const std::string& examples,

@@ -47,9 +47,10 @@ _homing() {
   COMPREPLY=()
   # bash takes --name=value apart at the sign
   if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
-  if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W "@subcommands@ --help --version" -- "$cur"))
+  if ((COMP_CWORD == 1)) || [[ $COMP_CWORD == 2 && ${COMP_WORDS[1]} == help ]]; then
+    COMPREPLY=($(compgen -W "@subcommands@" -- "$cur"))
     COMPREPLY+=($(compgen -c homing- | sed 's/^homing-//' | grep -e "^$cur" | sort -u))
+    ((COMP_CWORD > 1)) || COMPREPLY+=($(compgen -W "help --help --version" -- "$cur"))
     return
   fi
   # after -- or PROGRAM, its own words
@@ -117,13 +118,14 @@ std::string zsh_value(const option_page& option) {
 std::string zsh(const std::vector<described>& pages) {
   std::string out =
       "#compdef homing\n# Completions of homing for zsh, made by `homing completions zsh`.\n_homing() {\n"
-      "  if ((CURRENT == 2)); then\n    local -a names=(\n";
+      "  if ((CURRENT == 2)) || [[ $CURRENT == 3 && $words[2] == help ]]; then\n    local -a names=(\n";
   for (const described& d : pages)
     out += std::string("      '") + d.command->name + ":" + short_text(d.command->purpose) + "'\n";
   out += std::string("      'lab:") + lab_purpose + "'\n";
   out += std::string("      'experiment:") + experiment_purpose + "'\n";
   out +=
-      "    )\n    _describe subcommand names\n    _arguments '--help[print a summary]' '--version[print the version]'\n"
+      "      'help:print a summary, or that of a subcommand'\n    )\n    _describe subcommand names\n    _arguments "
+      "'--help[print a summary]' '--version[print the version]'\n"
       "    return\n  fi\n  shift words\n  ((CURRENT--))\n  case $words[1] in\n";
   for (const described& d : pages) {
     out += std::string("    ") + d.command->name + ")\n      _arguments -s";
@@ -159,6 +161,12 @@ std::string fish(const std::vector<described>& pages) {
   }
   out += std::string("complete -c homing -n __fish_use_subcommand -f -a lab -d '") + lab_purpose + "'\n";
   out += std::string("complete -c homing -n __fish_use_subcommand -f -a experiment -d '") + experiment_purpose + "'\n";
+  std::string names;
+  for (const described& d : pages) names += std::string(d.command->name) + ' ';
+  out +=
+      "complete -c homing -n __fish_use_subcommand -f -a help -d 'print a summary, or that of a subcommand'\n"
+      "complete -c homing -n '__fish_seen_subcommand_from help' -f -a '" +
+      names + "lab experiment'\n";
   out +=
       "complete -c homing -n '__fish_seen_subcommand_from lab' -a '(set -l said (commandline -opc) (commandline -ct); "
       "homing lab complete -- $said[3..] 2>/dev/null)'\n";

@@ -140,7 +140,8 @@ std::string front_page() {
                                 "on PATH."))) +
          section("SUBCOMMANDS", entries) +
          section("OPTIONS",
-                 ".TP\n\\fB\\-\\-help\\fR\nprint a summary; each subcommand has its own\n"
+                 ".TP\n\\fB\\-\\-help\\fR\nprint a summary; each subcommand has its own, and \\fBhoming help\\fR "
+                 "\\fIX\\fR prints that of X\n"
                  ".TP\n\\fB\\-\\-version\\fR\nprint the version\n") +
          section("EXIT STATUS", exit_entries(usual_exit_codes) +
                                     ".PP\n\\fBhoming run\\fR gives the exit code of the program that it ran.\n") +

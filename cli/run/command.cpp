@@ -28,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct run_options {
-  std::string report{};  // empty: none; "true": a table; otherwise a file
+  bool table = false;         // after the program: as --json, --csv or --svg say, or for people
+  std::string report_file{};  // in place of the table
   bool json = false;
   bool csv = false;
   std::string svg{};
@@ -139,12 +140,13 @@ std::optional<std::string> prepare_environment(const run_options& options) {
 }
 
 // What does not go together, and what is no number.
-std::optional<std::string> contradiction(const run_options& options, bool report) {
+std::optional<std::string> contradiction(const run_options& options) {
+  const bool to_file = !options.report_file.empty();
   if (options.tbb == "stock") {
     const char* const needs_ours = !options.svg.empty()        ? "--svg"
                                    : options.json              ? "--json"
                                    : options.csv               ? "--csv"
-                                   : report                    ? "--report"
+                                   : options.table || to_file  ? "--report"
                                    : !options.trace.empty()    ? "--trace"
                                    : !options.threads.empty()  ? "--threads"
                                    : !options.steal.empty()    ? "--steal"
@@ -158,12 +160,13 @@ std::optional<std::string> contradiction(const run_options& options, bool report
   } else if (!options.stock_library.empty()) {
     return "--stock-library needs --tbb=stock";
   }
-  if (!options.svg.empty() && options.report != "true") {
-    return "--svg needs the figures of --report, which go to " + options.report + " instead: leave out one of the two";
+  if (!options.svg.empty() && to_file) {
+    return "--svg needs the figures of --report, which go to " + options.report_file +
+           " instead: leave out one of the two";
   }
-  if ((options.json || options.csv) && report && options.report != "true") {
+  if ((options.json || options.csv) && to_file) {
     const std::string form = options.json ? "--json" : "--csv";
-    return form + " is a form of the table of --report, and --report=" + options.report +
+    return form + " is a form of the table of --report, and --report=" + options.report_file +
            " has none: leave out one of the two";
   }
   if (!options.threads.empty()) {
@@ -186,14 +189,14 @@ std::string shown(const run_report& report, const run_options& options) {
 int not_started(const std::string& program, int error_number, const run_options& options) {
   const std::string problem = start_problem(program, error_number);
   complain(problem);
-  if (options.report == "true" && options.json) std::fputs(json_text({{"error", problem}}).c_str(), stderr);
+  if (options.table && options.json) std::fputs(json_text({{"error", problem}}).c_str(), stderr);
   return start_problem_code(error_number);
 }
 
 // Runs the program, and says so if none of its processes loaded our library: what it was linked to says little of what
 // it loads by itself, and a copy of its own (a Python wheel's) runs in silence. A report in its file is
 // proof, too.
-int run_and_verify(const arguments& program, const run_options& options, const std::string& report, bool warned) {
+int run_and_verify(const arguments& program, const run_options& options, bool warned) {
   const load_witness witness;
   if (!witness.problem().empty()) {
     complain("warning: can't see whether " + program.front() + " loads our libtbb.so.12: " + witness.problem());
@@ -202,6 +205,7 @@ int run_and_verify(const arguments& program, const run_options& options, const s
   const run_result result = run_and_wait(program);
   if (result.exec_error != 0) return not_started(program.front(), result.exec_error, options);
   std::error_code error;
+  const std::string& report = options.report_file;
   const bool reported = !report.empty() && fs::is_regular_file(report, error) && fs::file_size(report, error) > 0;
   if (!warned && !reported && !witness.has_seen()) {
     complain("warning: no process of " + program.front() +
@@ -238,24 +242,21 @@ int run_with_report(const arguments& program, const run_options& options) {
 // What may fail comes first: files of an earlier run stay until the program is about to start, and a warning is for one
 // that will be.
 int start(const run_options& options, const arguments& program) {
-  const bool report = !options.report.empty() && options.report != "false";
-  const bool to_file = report && options.report != "true" && options.report != "stderr";
-  auto error = contradiction(options, report);
+  auto error = contradiction(options);
   if (!error) error = apply(options.policy);
   if (!error) error = prepare_environment(options);
   const found_program found = find_program(program.front());
   if (!error && found.path.empty()) return not_started(program.front(), found.error_number, options);
-  if (!error) error = prepare({.trace = options.trace, .report = to_file ? options.report : "", .svg = options.svg});
+  if (!error) error = prepare({.trace = options.trace, .report = options.report_file, .svg = options.svg});
   if (error) {
     complain(*error);
     return exit_run_failed;
   }
   const fs::path library = library_for(options);
   const bool warned = !library.empty() && warn_about(program.front(), inspect(found.path), library);
-  if (report && options.report == "true") return run_with_report(program, options);
-  if (report && !to_file) set("HOMING_REPORT", options.report);
+  if (options.table) return run_with_report(program, options);
   if (options.tbb != "homing") return become(program);
-  return run_and_verify(program, options, to_file ? options.report : "", warned);
+  return run_and_verify(program, options, warned);
 }
 
 int run(const arguments& args) {
@@ -266,7 +267,8 @@ int run(const arguments& args) {
       "policies and CPUs are set before the program starts; if the kernel refuses one, it is not started.",
       "homing run");
   run_options options;
-  app.add_flag("--report", options.report,
+  std::string report;  // as CLI11 understands it
+  app.add_flag("--report", report,
                "after the program: a table of where its tasks ran, on stderr;\n"
                "--report=FILE: the same figures as JSON in FILE, a line a process,\n"
                "and no table");
@@ -315,14 +317,13 @@ int run(const arguments& args) {
              "  125  homing itself failed, or wrong usage\n"
              "  126  the program can't be executed\n"
              "  127  the program was not found\n");
-  const std::size_t own = own_words(app, args);
-  arguments program(args.begin() + static_cast<std::ptrdiff_t>(own), args.end());
+  const auto ours_end = args.begin() + static_cast<std::ptrdiff_t>(own_words(app, args));
+  const arguments ours(args.begin(), ours_end);
+  arguments program(ours_end, args.end());
   if (!program.empty() && program.front() == "--") program.erase(program.begin());
 
   int result = exit_ok;
-  if (!parse(app, arguments(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(own)), exit_run_failed, result)) {
-    return result;
-  }
+  if (!parse(app, ours, exit_run_failed, result)) return result;
   const auto& order = app.parse_order();
   const auto place = [&](const CLI::Option* o) { return std::find(order.begin(), order.end(), o); };
   options.policy.cpus_first = place(cpunodebind) < std::min({place(interleave), place(membind), place(preferred)});
@@ -330,7 +331,9 @@ int run(const arguments& args) {
     complain("no program given (see homing run --help)");
     return exit_run_failed;
   }
-  if ((options.json || options.csv || !options.svg.empty()) && options.report.empty()) options.report = "true";
+  options.report_file = joined_value(ours, "--report").value_or("");
+  options.table =
+      options.report_file.empty() && (!report.empty() || options.json || options.csv || !options.svg.empty());
   return start(options, program);
 }
 

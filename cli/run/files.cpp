@@ -81,12 +81,24 @@ bool begins_line_of_report(std::string_view head) {
   return head.substr(std::min(head.find('"'), head.size())).starts_with(behind_version);
 }
 
-// Whether each line begins as a process writes it. The last may be cut short, as on a full disk. No line is held whole.
+// Whether a line was cut off before even its beginning was whole.
+bool is_cut_beginning(std::string_view line) {
+  if (line.size() <= report_begin.size()) return report_begin.starts_with(line);
+  if (!line.starts_with(report_begin)) return false;
+  line.remove_prefix(report_begin.size());
+  return behind_version.starts_with(line.substr(std::min(line.find('"'), line.size())));
+}
+
+// Whether each line begins as a process writes it. The last may be cut short, as on a full disk: anywhere if a line is
+// before it, else behind the beginning, since a brace alone is anybody's. No line is held whole.
 bool is_report(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  for (char head[256]; file.peek() != std::ifstream::traits_type::eof();) {
+  bool has_line = false;
+  for (char head[256]; file.peek() != std::ifstream::traits_type::eof(); has_line = true) {
     file.getline(head, sizeof(head));
-    if (!begins_line_of_report(head)) return false;
+    const bool ends_here = !file.eof() && !file.fail();
+    const std::string_view line(head, static_cast<std::size_t>(file.gcount()) - (ends_here ? 1 : 0));
+    if (!begins_line_of_report(line)) return file.eof() && !file.bad() && has_line && is_cut_beginning(line);
     if (!file.fail()) continue;
     file.clear();  // the line is longer
     file.ignore(line_bytes_max, '\n');

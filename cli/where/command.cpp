@@ -23,22 +23,17 @@ struct where_options {
   bool json = false;
   bool csv = false;
   bool all = false;
-  std::string watch{};  // empty: once; otherwise seconds
+  std::optional<double> watch_seconds{};  // nothing: once
   std::string pid{};
 };
 
-struct period {
-  std::optional<double> seconds;
-  bool valid = true;
-};
+constexpr double watch_seconds_usual = 2;
 
-period period_of(const std::string& text) {
-  if (text.empty() || text == "false") return {};
-  if (text == "true") return {2.0};
+std::optional<double> seconds_of(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool valid = error == std::errc{} && end == text.data() + text.size() && value >= 0.1 && value <= 86400;
-  return {value, valid};
+  return valid ? std::optional(value) : std::nullopt;
 }
 
 std::optional<pid_t> pid_of(const std::string& text) {
@@ -51,7 +46,7 @@ std::optional<pid_t> pid_of(const std::string& text) {
 std::string drawn(const process_look& look, const where_options& options) {
   if (options.csv) return look_csv(look);
   if (!options.json) return look_table(look, options.all ? detail::all : detail::most);
-  return json_text(look_json(look), options.watch.empty() ? 2 : -1);  // watched: a line a look
+  return json_text(look_json(look), options.watch_seconds ? -1 : 2);  // watched: a line a look
 }
 
 // A new picture in place of the last one on a terminal, below it elsewhere.
@@ -67,7 +62,7 @@ void pause_for(double seconds) {
   ::nanosleep(&time, nullptr);
 }
 
-int look_at_process(pid_t process, const where_options& options, std::optional<double> watch_seconds) {
+int look_at_process(pid_t process, const where_options& options) {
   const node_of_cpu nodes;
   for (bool first = true;; first = false) {
     const look_result look = look_at(process, nodes);
@@ -75,23 +70,23 @@ int look_at_process(pid_t process, const where_options& options, std::optional<d
       complain(look.error);
       return look.ended && !first ? exit_ok : exit_failure;  // watched to its end
     }
-    put(drawn(*look.seen, options), stdout, watch_seconds && !options.json);
-    if (!watch_seconds || std::ferror(stdout) != 0) return exit_ok;
-    pause_for(*watch_seconds);
+    put(drawn(*look.seen, options), stdout, options.watch_seconds && !options.json);
+    if (!options.watch_seconds || std::ferror(stdout) != 0) return exit_ok;
+    pause_for(*options.watch_seconds);
   }
 }
 
 // The program owns stdout; what we saw goes to stderr, as time(1) does it.
-int look_at_program(const arguments& program, const where_options& options, std::optional<double> watch_seconds) {
+int look_at_program(const arguments& program, const where_options& options) {
   const node_of_cpu nodes;
   fullest_look fullest;
   std::function<void(const process_look&)> show;
-  if (watch_seconds) show = [&](const process_look& look) { put(drawn(look, options), stderr, !options.json); };
+  if (options.watch_seconds) show = [&](const process_look& look) { put(drawn(look, options), stderr, !options.json); };
   const auto sometimes = [&](pid_t process) {
     if (fullest.is_time()) fullest.look(process, nodes, show);
   };
   const auto at_end = [&](pid_t process) { fullest.look(process, nodes, nullptr); };
-  const int milliseconds = watch_seconds ? static_cast<int>(*watch_seconds * 1000) : 100;
+  const int milliseconds = options.watch_seconds ? static_cast<int>(*options.watch_seconds * 1000) : 100;
   const follow_result result = follow(program, milliseconds, sometimes, at_end);
   if (!result.error.empty()) complain(result.error);
   const auto best = fullest.best();
@@ -130,7 +125,8 @@ int where_command(const arguments& args) {
   auto* json = app.add_flag("--json", options.json, "one JSON object; with --watch, one a line");
   auto* csv = app.add_flag("--csv", options.csv, "a line a mapping and node")->excludes(json);
   app.add_flag("--all", options.all, "every mapping, not only the largest");
-  app.add_flag("--watch", options.watch,
+  std::string watch;  // as CLI11 understands it
+  app.add_flag("--watch", watch,
                "look again every 2 seconds until it ends, in place on a terminal;\n"
                "--watch=SECONDS: as often as that (0.1 to 86400)")
       ->excludes(csv);
@@ -148,12 +144,12 @@ int where_command(const arguments& args) {
   int result = exit_ok;
   if (!parse(app, words.own, words.program ? exit_run_failed : exit_usage, result)) return result;
   const int wrong = words.program ? exit_run_failed : exit_usage;
-  const period watch = period_of(options.watch);
-  if (!watch.valid) {
-    complain("--watch=" + options.watch + ": expected seconds from 0.1 to 86400 (see homing where --help)");
+  const auto seconds = joined_value(words.own, "--watch");
+  if (!watch.empty()) options.watch_seconds = seconds ? seconds_of(*seconds) : watch_seconds_usual;
+  if (seconds && !options.watch_seconds) {
+    complain("--watch=" + *seconds + ": expected seconds from 0.1 to 86400 (see homing where --help)");
     return wrong;
   }
-  if (!watch.seconds) options.watch.clear();
   if (words.program) {
     if (!options.pid.empty() || words.program->empty()) {
       complain(options.pid.empty() ? "no program given after -- (see homing where --help)"
@@ -161,7 +157,7 @@ int where_command(const arguments& args) {
       return wrong;
     }
     try {
-      return look_at_program(*words.program, options, watch.seconds);
+      return look_at_program(*words.program, options);
     } catch (const std::exception& error) {
       complain(error.what());
       return exit_run_failed;
@@ -176,7 +172,7 @@ int where_command(const arguments& args) {
     complain("'" + options.pid + "' is no process number (see homing where --help)");
     return exit_usage;
   }
-  return look_at_process(*process, options, watch.seconds);
+  return look_at_process(*process, options);
 }
 
 }  // namespace homing::cli

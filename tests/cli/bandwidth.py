@@ -9,7 +9,7 @@ import os
 
 from command import check, homing, main
 from measuring import (FIXTURES, SMALL, TWO_NODES, helps_and_is_quiet, is_marked_in, is_spread, picture_texts, refuses,
-                       shows_progress_on_a_terminal)
+                       shows_progress_on_a_terminal, small)
 
 KERNELS = ["copy", "scale", "add", "triad"]
 
@@ -81,7 +81,7 @@ def forms_agree(folder):
 
 def options(_):
     def report(*words, env=TWO_NODES):
-        seen = homing("bandwidth", *SMALL, "--kernel", "add", "--json", *words, env=env)
+        seen = homing("bandwidth", *small("--kernel", "add", "--json", *words), env=env)
         check(seen.code == 0, f"accepted: {words}", seen)
         return json.loads(seen.out)
 
@@ -96,6 +96,7 @@ def options(_):
     check(report("--pages", "base")["measurements"][0]["memory"]["huge_page_bytes"] == 0, "none huge")
     huge = report("--pages", "huge", "--size", "8M")
     check(huge["pages_asked"] == "huge" and "huge_page_bytes" in huge["measurements"][0]["memory"], "--pages huge", huge)
+    check(report("--kernel", "triad", "--kernel=copy")["kernels"] == ["copy", "add", "triad"], "--kernel, more than once: all of them")
     check(len(report("--repeat", "5")["measurements"][0]["mb_per_s"]["add"]["samples"]) == 5, "--repeat")
     check(len(report(env=TWO_NODES | {"HOMING_DOMAIN": "socket"})["cpu_nodes"]) == 2, "nodes, whatever a domain is")
 

@@ -48,6 +48,47 @@ def help_and_version(_):
     check(seen.code == 125 and "--json needs our library" in seen.err, "the option that was given is named", seen)
 
 
+def help_of(folder):
+    """`homing help X` is `homing X --help`, whoever X is, and starts nothing."""
+    script(folder / "homing-other", '#!/bin/sh\necho "other:$*"\nexit 7\n')
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    for words in ([], ["help"], ["--help"], ["-h"]):
+        seen = homing("help", *words)
+        check(seen.code == 0 and seen.out == homing("--help").out and seen.err == "", f"help {words}", seen)
+    for name in ("topology", "bandwidth", "latency", "doctor", "where", "run", "completions", "manual", "other", "bogus", "a/b", ""):
+        seen, same = (homing(*words, env=path) for words in (["help", name], [name, "--help"]))
+        check((seen.code, seen.out, seen.err) == (same.code, same.out, same.err), f"help {name!r} is {name!r} --help", (seen, same))
+    check(homing("help", "other", env=path).out == "other:--help\n" and homing("help", "bogus").code == 127, "programs, and none")
+    for words, found in ((["run", "./app"], "./app"), (["--version"], "--version"), (["topology", "-x"], "-x")):
+        seen = homing("help", *words)
+        check(seen.code == 2 and seen.out == "" and f"no more, and found {found} " in seen.err, f"help {words}: no program is run", seen)
+
+
+def unexpected_words(_):
+    for words, told in ((["topology", "a", "b", "c"], "a b c"), (["bandwidth", "--repeats", "2"], "--repeats 2"),
+                        (["where", "1", "2", "3"], "2 3"), (["doctor", "one"], "one")):
+        seen = homing(*words)
+        check(seen.code == 2 and seen.out == "" and f"not expected: {told} (see homing {words[0]} --help)" in seen.err, f"told in order: {words}", seen)
+
+
+def given_twice(folder):
+    """No value is dropped in silence; a flag may be said again."""
+    for first, second in (("--report=a", "--report=b"), ("--report=a", "--report"), ("--report", "--report=a"), ("--trace=a", "--trace=b"),
+                          ("--svg=a", "--svg=b"), ("--membind=0", "-m=0"), ("-m0", "-m0"), ("--threads=1", "--threads=1"), ("--steal=near", "--steal=near"),
+                          ("--topology=a", "--topology=b"), ("--domain=l3", "--domain=node"), ("--tbb=stock", "--tbb=homing"),
+                          ("--stock-library=a", "--stock-library=b"), ("-N0", "-N0"), ("-i0", "-i0"), ("-p0", "-p0")):
+        seen = homing("run", first, second, "--", "echo", "started", cwd=folder)
+        told = "At Most 1 required" if first[1] != "-" else f"{first.split('=')[0]}: given twice"
+        check(seen.code == 125 and seen.out == "" and told in seen.err and seen.err.count("\n") == 1 and not list(folder.iterdir()),
+              f"run {first} {second}", seen)
+    for words in (["topology", "--svg", "a", "--svg", "a"], ["topology", "--topology=node:2 pu:1", "--topology", "node:3 pu:1"],
+                  ["topology", "--domain=l3", "--domain", "l3"], ["where", "--watch", "--watch=1", "1"], ["manual", "--folder=a", "--folder=b"]):
+        seen = homing(*words, cwd=folder)
+        check(seen.code == 2 and seen.out == "" and ": given twice" in seen.err and not list(folder.iterdir()), " ".join(words), seen)
+    for words in (["topology", "--json", "--json"], ["run", "--report", "--report", "--", "true"]):
+        check(homing(*words).code == 0, f"a flag: {words}")
+
+
 def an_option_for_a_value(folder):
     """Who forgets a value is told, and no file gets the name of an option."""
     for words, found in ((["topology", "--svg", "--json"], "--svg: expected its value, and found --json"),
@@ -104,4 +145,4 @@ def lost_output(_):
             check(done.returncode == 1 and "can't write" in done.stderr, "full disk: " + " ".join(words), done)
 
 
-main([help_and_version, an_option_for_a_value, external, beside, lost_output])
+main([help_and_version, help_of, unexpected_words, given_twice, an_option_for_a_value, external, beside, lost_output])

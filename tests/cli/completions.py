@@ -42,6 +42,8 @@ def bash(folder):
         check(complete(path, *words) == {"homing", "stock"}, f"values: {words}", complete(path, *words))
     check(complete(path, "completions", "f") == {"fish"}, "a word without a name")
     check("lab" in complete(path, "la"), "the lab")
+    seen = complete(path, "help", "")
+    check({"topology", "run", "lab"} <= seen and not any(word.startswith("-") for word in seen) and complete(path, "he") == {"help"}, "help", seen)
     check("--json" not in complete(path, "run", "--", "--"), "after -- the words are the program's")
 
 

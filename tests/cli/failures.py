@@ -61,7 +61,8 @@ def files_of_others(folder):
     long = REPORT[:-1] + f', "pages": "{"x" * 100_000}"}}'
     for content in ("a user's notes\n", '{"displayTimeUnit":"ms","traceEvents":[]}', "{", "\0" * 100, REPORT, TRACE,
                     '{"homing":{"my":"settings"}}', '{"homing":"here","my":"settings"}\n', '{"homing":"0', f"{REPORT}\na user's line\n",
-                    f"{REPORT}\n{long}\na user's line", f"{REPORT}\n\n", f"{REPORT}\n" + '{"homing":"my"}\n'):
+                    f"{REPORT}\n{long}\na user's line", f"{REPORT}\n\n", '{"hom', f'{{"hom\n{REPORT}\n', f'{REPORT}\n{{"hom\n',
+                    f'{REPORT}\n{{"my', f'{REPORT}\n{{"homing":"0","my', f"{REPORT}\n\0\0", f"{REPORT}\n" + '{"homing":"my"}\n'):
         for option, what, own in (("--trace=", "a trace", TRACE), ("--report=", "a report", REPORT)):
             notes.write_text(content)
             seen = homing("run", f"{option}{notes}", "--", program)
@@ -71,7 +72,8 @@ def files_of_others(folder):
             check(seen.code == 125 and notes.read_text() == content and seen.err.count("\n") == 1
                   and f"{option.replace('trace=', 'trace ')}{notes}: is not {what}, and stays" in seen.err and "name another" in seen.err,
                   f"{option}FILE with {content[:20]!r} is refused, and stays", seen)
-    for content in (f"{REPORT}\n" * 3, f"{long}\n{REPORT}\n{long}\n", f"{long}\n{long[:-10]}", f"{REPORT}\n{REPORT[:60]}", ""):
+    cuts = range(1, len('{"homing":"0","pid":') + 1)   # whole lines, and one that was cut off in its beginning
+    for content in (*(f"{REPORT}\n{REPORT[:cut]}" for cut in cuts), f"{REPORT}\n" * 3, f"{long}\n{REPORT}\n{long}\n", f"{long}\n{long[:-10]}", f"{REPORT}\n{REPORT[:60]}", ""):
         notes.write_text(content)
         seen = homing("run", f"--report={notes}", "--", program)
         check(seen.code == 0 and notes.read_text() == f"{REPORT}\n", f"reports of {content.count(REPORT[:9])} processes go", seen)

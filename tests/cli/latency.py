@@ -9,7 +9,7 @@ import os
 
 from command import check, homing, main
 from measuring import (FIXTURES, SMALL, TWO_NODES, helps_and_is_quiet, is_marked_in, is_spread, picture_texts, refuses,
-                       shows_progress_on_a_terminal)
+                       shows_progress_on_a_terminal, small)
 
 
 def check_curve(curve):
@@ -75,14 +75,14 @@ def forms_agree(folder):
 
 def options(_):
     def report(*words, env=TWO_NODES):
-        seen = homing("latency", *SMALL, "--json", *words, env=env)
+        seen = homing("latency", *small("--json", *words), env=env)
         check(seen.code == 0, f"accepted: {words}", seen)
         return json.loads(seen.out)
 
     check(len(report("--nodes", "1")["idle"]) == 1, "--nodes")
     base = report("--pages", "base", "--size", "4M")
     check(base["idle"][0]["memory"]["huge_page_bytes"] == 0 and base["pages_asked"] == "base", "--pages base", base)
-    seen = homing("latency", *SMALL, "--pages", "base", "--size", 7000 * os.sysconf("SC_PAGE_SIZE"))
+    seen = homing("latency", *small("--pages", "base", "--size", 7000 * os.sysconf("SC_PAGE_SIZE")))
     check("page walk" in seen.out, "what base pages cost is said", seen)
     seen = homing("latency", *SMALL, "--pages", "base")
     check("page walk" not in seen.out, "not of a buffer that a TLB covers", seen)

@@ -14,6 +14,11 @@ TWO_NODES = {"HWLOC_SYNTHETIC": "node:2 core:2 pu:1"}
 SPREAD = {"median", "min", "q1", "q3", "max", "samples"}
 
 
+def small(*words):
+    """Words of a small run. An option that they name is not given a second time."""
+    return [word for at in range(0, len(SMALL), 2) if SMALL[at] not in words for word in SMALL[at:at + 2]] + [*words]
+
+
 def is_spread(spread, runs):
     ordered = [spread[key] for key in ("min", "q1", "median", "q3", "max")]
     return set(spread) == SPREAD and len(spread["samples"]) == runs and ordered == sorted(ordered) and ordered[0] > 0
@@ -27,6 +32,8 @@ def refuses(subcommand, *own):
     cases += [(["--nodes", value], f"--nodes: '{value}' ") for value in ("x", "7777", "1-0", "0-", "+99", "0,,0", "-0")]
     cases += [([option, ""], f"{option}: its value is empty") for option in ("--nodes", "--svg")]
     cases += [(["--svg", option], f"--svg: expected its value, and found {option}") for option in ("--json", "--")]
+    cases += [([option, value, f"{option}={value}"], f"{option}: given twice")
+              for option, value in (("--nodes", "0"), ("--size", "64K"), ("--threads", "1"), ("--repeat", "1"), ("--pages", "base"), ("--svg", "x"))]
     cases += [(["--pages", "giant"], "giant"), (["--json", "--csv"], "--csv"), (["stray"], "stray"),
               (["--nothing"], "--nothing"), (["--size"], "--size"), (["--svg"], "--svg"), (["--nodes", "!0"], "leaves no node")]
     for words, told in [*cases, *own]:

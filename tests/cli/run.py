@@ -103,6 +103,10 @@ def report(folder):
     seen = homing("run", f"--report={folder}/kept.json", writer)
     check(seen.code == 9 and json.loads((folder / "kept.json").read_text()) == REPORT and seen.err == "",
           "--report=FILE keeps the JSON", seen)
+    for name in ("true", "false", "stderr", "{}", "1"):
+        seen = homing("run", f"--report={name}", "--", writer, cwd=folder)
+        check(seen.code == 9 and (folder / name).exists() and json.loads((folder / name).read_text()) == REPORT and seen.err == "",
+              f"a file may have any name: {name}", seen)
     two = script(folder / "two", '#!/bin/sh\n"$@"\n"$@"\n')
     for time in ("first", "second"):
         seen = homing("run", f"--report={folder}/real.json", "--", two, sys.executable, "-c", ASK)

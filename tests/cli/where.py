@@ -153,7 +153,7 @@ def bad_input(folder):
             seen = homing("where", other.pid, before=["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
         check(seen.code == 1 and "may not look into" in seen.err and seen.err.count("\n") == 1, "not permitted", seen)
     for words in ([], ["x"], ["-1"], ["0"], ["1.5"], ["99999999999999"], ["1", "2"], ["--watch=0", "1"], ["--watch=x", "1"],
-                  ["--json", "--csv", "1"], ["--nothing", "1"]):
+                  ["--watch=true", "1"], ["--watch=false", "1"], ["--watch={}", "1"], ["--json", "--csv", "1"], ["--nothing", "1"]):
         seen = homing("where", *words)
         check(seen.code == 2 and seen.out == "" and seen.err.count("\n") == 1, f"wrong usage: {words}", seen)
     for words, code in ((["--"], 125), (["1", "--", "true"], 125), (["--", "nosuchprogram"], 127), (["--", folder], 126)):
