@@ -51,7 +51,8 @@ class domain_stay {
 /// Ownership: of the arena; tasks that are left behind are run nevertheless. A copy is an arena of its own in the same
 ///            domain.
 /// Threads:   any, several at once.
-/// If the limit on threads leaves the domain no worker, the caller works alone. Without our libtbb.so.12 it is an arena
+/// If the limit on threads leaves the domain no worker, the caller works alone, but for what is enqueued or resumed
+/// there: one worker moves to the domain for that, and helps while it is there. Without our libtbb.so.12 it is an arena
 /// like any other.
 class domain_arena {
  public:

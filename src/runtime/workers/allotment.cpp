@@ -81,8 +81,13 @@ allotment::level_result allotment::end_level(bool more) noexcept {
   return result;
 }
 
-bool allotment::can_hand_out(unsigned domain) const noexcept {
-  return left_ != 0 && domains_[domain].left > -domains_[domain].spare;
+/// [A12] A pinned section's tasks run in its domain only: the worker that it must have moves there.
+bool allotment::is_home_without_worker(const portion& p, unsigned domain) noexcept {
+  return p.is_homeless && p.of.is_of_one_domain && p.of.cpus[domain] != 0;
+}
+
+bool allotment::can_hand_out(const portion& p, unsigned domain) const noexcept {
+  return left_ != 0 && (domains_[domain].left > -domains_[domain].spare || is_home_without_worker(p, domain));
 }
 
 void allotment::hand_out(portion& p, unsigned domain) noexcept {
@@ -102,7 +107,7 @@ void allotment::keep_workers(portion& p) noexcept {
   p.wanted = std::min(has, p.of.workers == 0 ? 1U : p.of.workers - searching);
   p.spare = has - p.wanted;
   for (unsigned d = 0; d < domain_count(); ++d) {
-    while (p.of.share[d] < p.of.present[d] - p.of.searching[d] && p.given < p.wanted && can_hand_out(d)) {
+    while (p.of.share[d] < p.of.present[d] - p.of.searching[d] && p.given < p.wanted && can_hand_out(p, d)) {
       hand_out(p, d);
     }
   }
@@ -111,7 +116,7 @@ void allotment::keep_workers(portion& p) noexcept {
 void allotment::end() noexcept {
   for (portion& p : portions_) {
     for (unsigned d = 0; d < domain_count(); ++d) {
-      while (p.spare != 0 && p.of.share[d] < p.of.present[d] && can_hand_out(d)) {
+      while (p.spare != 0 && p.of.share[d] < p.of.present[d] && can_hand_out(p, d)) {
         hand_out(p, d);
         --p.spare;
       }
@@ -131,6 +136,11 @@ bool allotment::is_better(const portion& p, unsigned domain, unsigned than) cons
 
 std::optional<unsigned> allotment::next_domain_for(const portion& p) const noexcept {
   std::optional<unsigned> best;
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    if (is_home_without_worker(p, d)) {
+      return d;
+    }
+  }
   for (unsigned d = 0; d < domain_count(); ++d) {
     // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than
     // none.

@@ -98,7 +98,8 @@ class allotment {
   [[nodiscard]] static int spare_places(const domain_supply& supply) noexcept;
   [[nodiscard]] bool is_homeless(std::span<const unsigned> cpus) const noexcept;
   [[nodiscard]] unsigned domain_count() const noexcept { return static_cast<unsigned>(domains_.size()); }
-  [[nodiscard]] bool can_hand_out(unsigned domain) const noexcept;
+  [[nodiscard]] static bool is_home_without_worker(const portion& p, unsigned domain) noexcept;
+  [[nodiscard]] bool can_hand_out(const portion& p, unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain) noexcept;
   void keep_workers(portion& p) noexcept;
   void give(portion& p, std::uint64_t count) noexcept;

@@ -394,16 +394,23 @@ TEST(pinned, what_is_enqueued_in_a_section_without_a_worker_runs_while_its_calle
     for (std::size_t threads = 1; threads < 4; ++threads) {
       const parallelism limit(parallelism::max_allowed_parallelism, threads);
       for (unsigned round = 0; round < 20 * domains; ++round) {
+        const unsigned d = round % domains;
         std::promise<int> promise;
-        homing::pinned(round % domains, [&] {
+        std::atomic<unsigned> away{0};
+        const auto note = [&] { away.fetch_add(homing::current_domain() != domain_index{d} ? 1 : 0); };
+        homing::pinned(d, [&] {
           tbb::task_arena here(tbb::task_arena::attach{});
           here.enqueue([&] {
+            note();
             std::atomic<int> ran{0};
             tbb::parallel_for(0, 100, [&](int) { ran.fetch_add(1); });
             promise.set_value(ran.load());
           });
           ASSERT_EQ(promise.get_future().get(), 100);
+          tbb::parallel_for(
+              0, 1000, [&](int) { note(); }, tbb::simple_partitioner{});  // that thread is there, too
         });
+        ASSERT_EQ(away, 0U) << "domain " << d << ", limit " << threads;
       }
     }
   });
@@ -420,6 +427,7 @@ TEST(pinned, a_stack_resumed_in_a_section_without_a_worker_goes_on_while_its_cal
           tbb::task_arena here(tbb::task_arena::attach{});
           here.enqueue([&] {
             tbb::task::suspend([&](tbb::task::suspend_point p) { point.store(p); });
+            EXPECT_EQ(homing::current_domain(), domain_index{round % domains});
             promise.set_value();
           });
           await("the suspension", [&] { return point.load() != nullptr; });

@@ -289,8 +289,20 @@ TEST(allotment_rules, a_pinned_section_without_workers_of_its_domain_gets_one_if
   EXPECT_EQ(all[0][0].total(), 0);
   EXPECT_FALSE(end.of_level[0].has_losers) << "its caller does the work alone";
   all[0][0].is_mandatory = true;
+  EXPECT_EQ(deal(domains({2, 0}), 2, all).promised, (counts{0, 1})) << "which moves there";
+  EXPECT_EQ(all[0][0].share, (counts{0, 1}));
+}
+
+TEST(allotment_rules, a_pinned_section_keeps_the_worker_that_moved_there) {
+  asker section = wants(2, {0, 2});
+  section.is_of_one_domain = true;
+  section.is_mandatory = true;
+  section.has_more = false;
+  section.present = {0, 1};
+  section.searching = {0, 1};
+  levels all{{section}};
   deal(domains({2, 0}), 2, all);
-  EXPECT_EQ(all[0][0].share, (counts{1, 0}));
+  EXPECT_EQ(all[0][0].share, (counts{0, 1}));
 }
 
 TEST(allotment_rules, an_arena_of_one_node_is_filled_by_workers_from_elsewhere) {
@@ -340,15 +352,27 @@ random_case make_case(std::mt19937& random) {
       a.has_more = below(3) != 0;
       a.is_mandatory = a.workers_max == 0 || below(4) == 0;
       a.is_of_one_domain = below(8) == 0;
+      bool has_domain = false;
+      for (unsigned& cpus : a.cpus) {
+        cpus = a.is_of_one_domain && has_domain ? 0 : cpus;
+        has_domain = has_domain || cpus != 0;
+      }
       c.all.back().push_back(a);
     }
   }
   return c;
 }
 
+bool has_no_cpus(const asker& a) {
+  return std::all_of(a.cpus.begin(), a.cpus.end(), [](unsigned n) { return n == 0; });
+}
+
+int dealt(const random_case& c, std::size_t d) {
+  return c.supply[d].planned - (c.allottable == 0 ? 0 : c.supply[d].leased);
+}
+
 bool has_free(const random_case& c, const counts& given, const asker& a, unsigned d) {
-  const int leased = c.allottable == 0 ? 0 : c.supply[d].leased;
-  return a.cpus[d] != 0 && c.supply[d].planned - leased - given[d] > 0;
+  return a.cpus[d] != 0 && dealt(c, d) - given[d] > 0;
 }
 
 TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
@@ -357,6 +381,7 @@ TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
     random_case c = make_case(random);
     const outcome end = deal(c.supply, c.allottable, c.all);
     counts given(c.supply.size(), 0);
+    counts moved(c.supply.size(), 0);  // for pinned sections without a worker of their domain
     int total = 0;
     for (const auto& level : c.all) {
       for (const asker& a : level) {
@@ -368,6 +393,9 @@ TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
         for (std::size_t d = 0; d < given.size(); ++d) {
           ASSERT_GE(a.share[d], 0) << "round " << round;
           given[d] += a.share[d];
+          moved[d] += a.is_of_one_domain && a.cpus[d] != 0 && dealt(c, d) <= 0 ? a.share[d] : 0;
+          const bool is_there = a.share[d] <= a.present[d];  // and keeps its share while it works
+          ASSERT_TRUE(!a.is_of_one_domain || is_there || a.cpus[d] != 0 || has_no_cpus(a)) << "round " << round;
         }
         total += a.total();
       }
@@ -377,7 +405,7 @@ TEST(allotment_rules, hold_for_any_supply_and_any_demands) {
     for (std::size_t d = 0; d < given.size(); ++d) {
       const int places =
           std::max(c.supply[d].planned + (c.supply[d].has_caller ? 1 : 0), static_cast<int>(c.supply[d].cpus));
-      ASSERT_LE(given[d], c.supply[d].planned == 0 ? 0 : places) << "round " << round << ", domain " << d;
+      ASSERT_LE(given[d] - moved[d], c.supply[d].planned == 0 ? 0 : places) << "round " << round << ", domain " << d;
     }
     // Whoever got less than it wants has no domain left that could give it one.
     const bool is_spent = total >= static_cast<int>(std::max(1U, c.allottable));
