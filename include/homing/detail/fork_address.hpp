@@ -54,10 +54,11 @@ class addressed_fork {
 
   auto run(fork_lane& lane) -> fork_results<F...> {
     constexpr auto order = std::index_sequence_for<F...>();
+    const bool is_cancelled = lane.calls->is_cancelled();  // then its caller makes all values, one after another
     each(
         [&](std::size_t i, auto& b) {
           const auto domain = address_of(places_[i], "fork_join");
-          is_given_[i] = domain.has_value() && domain_index{*domain} != current_domain();
+          is_given_[i] = !is_cancelled && domain.has_value() && domain_index{*domain} != current_domain();
           if (is_given_[i]) lane.calls->give(b, *domain);
         },
         order);

@@ -12,7 +12,10 @@
 namespace homing::detail {
 
 template <class Index, class Body>
-void fork_children(fork_lane& lane, Index first, Index last, Body& body);
+class rest_of_children;
+template <class Index, class Body>
+void fork_children(fork_lane& lane, Index first, Index last, Body& body,
+                   rest_of_children<Index, Body>* taken = nullptr);
 
 /// All children behind the one that its owner is at.
 template <class Index, class Body>
@@ -20,8 +23,18 @@ class rest_of_children final : public fork_branch {
  public:
   static constexpr bool has_value = false;
 
-  rest_of_children(Index at, Index last, Body& body) noexcept
-      : fork_branch(&run_as_task), at_(at), last_(last), body_(body) {}
+  /// `taken`: the entry out of which its owner took these children; null: nobody's.
+  rest_of_children(Index at, Index last, Body& body, rest_of_children* taken) noexcept
+      : fork_branch(&run_as_task), at_(at), last_(last), body_(body), taken_(taken) {}
+
+  /// A child before those of this entry has thrown, or before those of one that it was taken out of. Their owners wait
+  /// for whoever asks.
+  [[nodiscard]] static bool is_without_use(rest_of_children* taken) noexcept {
+    for (; taken != nullptr; taken = taken->taken_) {
+      if (is_unwanted(*taken)) return true;
+    }
+    return false;
+  }
 
   [[nodiscard]] Index at() const noexcept { return at_; }
   /// The owner, who has it back, goes on to the next one; false if that is the last.
@@ -34,15 +47,15 @@ class rest_of_children final : public fork_branch {
  private:
   static void run_as_task(fork_branch& self, bool cancelled) noexcept {
     auto& rest = static_cast<rest_of_children&>(self);
-    if (cancelled || is_unwanted(rest)) {
+    if (cancelled || is_without_use(&rest)) {
       rest.end = fate::skipped;
       return;
     }
     auto others = [&rest] {
       if (fork_lane* const lane = lane_of_caller(); lane != nullptr) {
-        fork_children<Index, Body>(*lane, rest.at_ + 1, rest.last_, rest.body_);
+        fork_children<Index, Body>(*lane, rest.at_ + 1, rest.last_, rest.body_, &rest);
       } else {  // no memory for a lane
-        for (Index i = rest.at_ + 1; i != rest.last_; ++i) rest.body_(i);
+        for (Index i = rest.at_ + 1; i != rest.last_ && !is_without_use(&rest); ++i) rest.body_(i);
       }
     };
     try {
@@ -57,6 +70,7 @@ class rest_of_children final : public fork_branch {
   Index at_;
   const Index last_;
   Body& body_;
+  rest_of_children* const taken_;
   branch_outcome<std::monostate> outcome_;
 };
 
@@ -65,13 +79,14 @@ class rest_of_children final : public fork_branch {
 
 /// first < last.
 template <class Index, class Body>
-void fork_children(fork_lane& first_lane, Index first, Index last, Body& body) {
+void fork_children(fork_lane& first_lane, Index first, Index last, Body& body, rest_of_children<Index, Body>* taken) {
+  using rest_type = rest_of_children<Index, Body>;
   if (first == last - 1) {
     if (__builtin_expect(first_lane.is_asked(), false) && first_lane.calls->is_cancelled()) return;
     body(first);
     return;
   }
-  rest_of_children<Index, Body> rest(first, last, body);
+  rest_type rest(first, last, body, taken);
   fork_lane* lane = &first_lane;
   std::size_t at = 0;
   bool is_pushed = false;
@@ -92,9 +107,13 @@ void fork_children(fork_lane& first_lane, Index first, Index last, Body& body) {
         lane = lane_after_move();
       }
       if (__builtin_expect(lane == nullptr, false)) {  // no memory for one
-        while (rest.advance()) body(rest.at());
+        while (rest.advance()) {
+          if (rest_type::is_without_use(taken)) return;
+          body(rest.at());
+        }
         break;
       }
+      if (rest_type::is_without_use(taken)) return;
       if (__builtin_expect(!goes_on || (lane->is_asked() && lane->calls->is_cancelled()), false)) return;
     } while (rest.advance());
     body(rest.at());

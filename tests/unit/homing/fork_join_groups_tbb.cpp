@@ -98,6 +98,26 @@ TEST(fork_join, branches_of_a_group_that_another_thread_cancels_end) {
   });
 }
 
+TEST(fork_join, values_of_a_cancelled_group_are_its_callers_whatever_their_address) {
+  in_own_process(four_by_two, [] {
+    for (int round = 0; round < 50; ++round) {
+      tbb::task_group group;
+      std::atomic<int> elsewhere{0};
+      group.run_and_wait([&] {
+        group.cancel();
+        const auto caller = std::this_thread::get_id();
+        const auto value = [&] {
+          elsewhere += std::this_thread::get_id() != caller ? 1 : 0;
+          std::this_thread::yield();
+          return 1;
+        };
+        homing::fork_join(homing::on(0U), value, homing::on(2U), value, homing::on(3U), value);
+      });
+      ASSERT_EQ(elsewhere, 0);
+    }
+  });
+}
+
 TEST(fork_join, values_are_made_in_a_cancelled_group_too) {
   with_helpers([] {
     tbb::task_group_context context;

@@ -382,6 +382,29 @@ TEST(fork_join, children_are_begun_in_order_where_nobody_helps) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
+TEST(fork_join, children_that_others_have_taken_do_not_begin_after_an_exception) {
+  constexpr int count = 5000;
+  tbb::task_arena(4).execute([] {
+    for (int round = 0; round < 5; ++round) {
+      std::atomic<int> begun{0};
+      std::atomic<int> late{0};
+      std::atomic<bool> has_thrown{false};
+      const auto child = [&](int i) {
+        begun.fetch_add(1);
+        if (i == 0) {
+          await("another thread", [&] { return begun.load() > 1; });
+          has_thrown.store(true);
+          throw std::runtime_error("the first one");
+        }
+        if (has_thrown.load()) late.fetch_add(1);
+        for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();  // its owner has a CPU meanwhile
+      };
+      EXPECT_THROW(homing::for_children(0, count, child), std::runtime_error);
+      EXPECT_LT(late.load(), count / 4);
+    }
+  });
+}
+
 TEST(fork_join, a_childs_exception_comes_back) {
   with_helpers([] {
     for (int which = 0; which < 40; ++which) {
