@@ -90,7 +90,7 @@ memory_fact placed_buffer::fact() const {
   memory_fact fact;
   fact.page_bytes = page_bytes();
   const auto first = reinterpret_cast<platform::address>(data_);
-  for (const platform::mapping& m : platform::kernel_page_calls().mappings({first, first + bytes_})) {
+  for (const platform::mapping& m : platform::kernel_page_calls().mappings({first, first + bytes_}).all) {
     fact.huge += m.huge_bytes;
   }
   const page_census census = where({data_, bytes_});

@@ -38,7 +38,7 @@ concept distribution_over = requires(const Dist& d, const box<Dims>& part) {
 template <class Dist>
 concept distribution_without_homes = requires { requires !Dist::has_homes; };
 
-/// A longest run of row-major positions that have the same home, or all none.
+/// A run of row-major positions that have the same home, or all none; the longest, where nothing else is said.
 struct piece {
   std::size_t first;
   std::size_t last;
@@ -82,7 +82,8 @@ class regular_distribution {
 
   /// How many points belong to a domain; 0 for one that is not a member.
   [[nodiscard]] constexpr std::size_t size_of(domain_index domain) const noexcept;
-  /// The run of row-major positions from `position` to where the home changes, or `last`. position < last <= size().
+  /// A run of row-major positions from `position`, to `last` at most. It ends where the home changes, or before: at the
+  /// end of a part of the last axis whose neighbour, in the next row, has the same home. position < last <= size().
   [[nodiscard]] constexpr piece run_at(std::size_t position, std::size_t last) const noexcept;
   /// Calls f(box<Dims>) for each largest box of the grid that belongs to a domain, in row-major order.
   template <class F>

@@ -39,7 +39,7 @@ class replicated {
   explicit replicated(std::span<const T> from, const placement_options& options = {})
       : replicated(from, domain_set::all(), options) {}
   replicated(std::span<const T> from, const domain_set& over, const placement_options& options = {})
-      : store_(from.size_bytes(), over, options), size_(from.size()) {
+      : store_(from.size_bytes(), alignof(T), over, options), size_(from.size()) {
     store_.write(from.data());
     store_.refresh();
   }

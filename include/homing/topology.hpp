@@ -150,7 +150,8 @@ HOMING_API snapshot refresh();
 ///
 /// Ownership: must end on the thread that made it, innermost first.
 /// Errors: a refusal is a value: error_number() is the errno; the thread then runs where it ran, and current_domain()
-///         says so. The mask in force is never wider than the process's.
+///         says so. The mask in force is never wider than the process's was when `machine` was read. Masks that
+///         somebody narrows later count from the next refresh() on; the kernel holds its cpuset at all times.
 class [[nodiscard]] HOMING_API bound_thread {
  public:
   [[nodiscard]] bound_thread(const snapshot& machine, domain_index domain);

@@ -55,17 +55,15 @@ new_pages_result new_pages::take(std::size_t front, std::size_t bytes, std::size
       static_cast<void>(space_.advise(range, huge_advice::unwanted));
     }
     if (homes_.empty()) return result;
-    if (machine_.is_virtual()) {
-      write_down(range);
-      return result;
-    }
-    const placing done = place(range);
+    const placing done = machine_.is_virtual() ? placing{write_down(range), true} : place(range);
     if (done.error_number != 0) {
       result.is_unplaced = true;
       result.error_number = done.error_number;
     }
     if (options_.when_full == on_full::spill) return result;
-    if (!result.is_unplaced && (done.is_touched || touch(range)) && all_are_home(range)) return result;
+    if (!result.is_unplaced && (done.is_touched || touch(range)) && (machine_.is_virtual() || all_are_home(range))) {
+      return result;
+    }
   } catch (const std::bad_alloc&) {
   }
   give_back(range);
@@ -137,13 +135,21 @@ bool new_pages::all_are_home(address_range range) const {
                      [&](int node) { return node >= 0 && nodes_.contains(node_id{node}); });
 }
 
-void new_pages::write_down(address_range range) const {
+// Dealt over those of the nodes that have memory, as a kernel does; if none has, it refuses.
+int new_pages::write_down(address_range range) const {
+  std::vector<int> usable;
+  for (const page_home& home : homes_) {
+    const auto at = machine_.find(home.node);
+    if (at && machine_.at(*at).memory == topology::node_memory::usable) usable.push_back(to_number(home.node));
+  }
+  if (usable.empty()) return EINVAL;
   std::vector<int> node(range.bytes() / calls_.page_bytes());
   for (std::size_t p = 0; p < node.size(); ++p) {
     const std::size_t turn = (range.first + p * calls_.page_bytes()) / grain_bytes();
-    node[p] = to_number(homes_[turn % homes_.size()].node);
+    node[p] = usable[turn % usable.size()];
   }
   process_home_book().write(range.first, calls_.page_bytes(), node);
+  return 0;
 }
 
 }  // namespace homing::memory

@@ -51,7 +51,8 @@ class new_pages {
   [[nodiscard]] bool touch(platform::address_range range) const;
   int touch_from_homes(platform::address_range range) const;
   [[nodiscard]] bool all_are_home(platform::address_range range) const;
-  void write_down(platform::address_range range) const;
+  // 0 or the errno.
+  [[nodiscard]] int write_down(platform::address_range range) const;
 
   platform::page_calls& calls_;
   platform::address_space& space_;

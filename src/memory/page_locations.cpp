@@ -21,7 +21,7 @@ constexpr std::size_t marked_max = 4096;  // mappings that exist for a moment
 struct question {
   platform::page_calls& calls;
   address_range range;
-  std::vector<mapping> mappings;
+  platform::mapping_list mappings;
   std::span<const int> owner;
 
   [[nodiscard]] std::size_t page_of(address a) const { return (a - range.first) / calls.page_bytes(); }
@@ -171,7 +171,7 @@ void ask_numa_maps(const question& q, page_locations& result) {
   const auto listing = q.calls.numa_maps(q.range);
   if (!listing) return;
   std::vector<mapping> stretches;
-  for (const mapping& m : q.mappings) {
+  for (const mapping& m : q.mappings.all) {
     const auto* found = find(*listing, m.range.first);
     if (found == nullptr) continue;
     label(q, m, *found, result);
@@ -234,8 +234,11 @@ int node_of(const question& q, const hidden_pages& hidden, const platform::numa_
 // if they were not there. pagemap has them, and the zero page, too; numa_maps counts them, and not the zero page. Parts
 // of mappings, at most the first and the last, are made mappings of their own for a moment.
 void find_watched(const question& q, page_locations& result) {
+  if (!q.mappings.is_read()) {
+    std::replace(result.node.begin(), result.node.end(), page_locations::untouched, page_locations::unknown);
+  }
   std::vector<hidden_pages> all;
-  for (const mapping& m : q.mappings) {
+  for (const mapping& m : q.mappings.all) {
     all.push_back(look_for_hidden(q, m, result.node));
     if (all.back().pages.empty()) all.pop_back();
   }
@@ -253,31 +256,36 @@ void find_watched(const question& q, page_locations& result) {
   }
 }
 
-// Pages of shared memory that another process, a system call or another mapping has made: they are in memory, and no
-// page table of this process has them, so that neither the query nor numa_maps knows them.
-void find_unmapped(const question& q, page_locations& result) {
-  for (const mapping& m : q.mappings) {
-    if (!m.shared || !m.writable) continue;  // of others' files mincore tells nothing
-    const address_range mine = q.overlap(m);
-    const std::size_t first = q.page_of(mine.first), last = q.page_of(mine.last);
-    if (std::count(&result.node[first], &result.node[0] + last, page_locations::untouched) == 0) continue;
-    const auto resident = q.calls.resident(mine);
-    for (std::size_t p = first; resident && p < last; ++p) {
-      if (result.node[p] == page_locations::untouched && (*resident)[p - first])
-        result.node[p] = page_locations::unknown;
-    }
+// Pages that are in memory, and of which the query says that they are not there.
+void find_resident(const question& q, address_range part, page_locations& result) {
+  const std::size_t first = q.page_of(part.first), last = q.page_of(part.last);
+  if (std::count(&result.node[first], &result.node[0] + last, page_locations::untouched) == 0) return;
+  const auto resident = q.calls.resident(part);
+  for (std::size_t p = first; resident && p < last; ++p) {
+    if (result.node[p] == page_locations::untouched && (*resident)[p - first]) result.node[p] = page_locations::unknown;
   }
+}
+
+// Pages of shared memory that another process, a system call or another mapping has made: they are in memory, and no
+// page table of this process has them, so that neither the query nor numa_maps knows them. All of the range may be
+// shared memory if its mappings could not be read.
+void find_unmapped(const question& q, page_locations& result) {
+  for (const mapping& m : q.mappings.all) {
+    if (m.shared && m.writable) find_resident(q, q.overlap(m), result);  // of others' files mincore tells nothing
+  }
+  if (!q.mappings.is_read()) find_resident(q, q.range, result);
 }
 
 }  // namespace
 
-page_locations locate(platform::page_calls& calls, address_range range, const std::vector<mapping>& mappings,
+page_locations locate(platform::page_calls& calls, address_range range, const platform::mapping_list& mappings,
                       std::span<const int> owner) {
   page_locations result;
   if (range.bytes() == 0) return result;
   question q{calls, range, mappings, owner};
-  result.node.assign(range.bytes() / calls.page_bytes(), page_locations::hole);
-  for (const mapping& m : mappings) {
+  result.node.assign(range.bytes() / calls.page_bytes(),
+                     mappings.is_read() ? page_locations::hole : page_locations::unknown);
+  for (const mapping& m : mappings.all) {
     const address_range mine = q.overlap(m);
     std::fill(&result.node[q.page_of(mine.first)], &result.node[0] + q.page_of(mine.last), page_locations::unknown);
   }

@@ -28,10 +28,10 @@ struct page_locations {
 /// made a mapping of its own for a moment; of patterns too fine for that, pages are unknown. The listing is read three
 /// times at most for each 4096 stretches. Where the kernel balances pages, it is asked as well, for those that the
 /// query hides. Pages of shared memory that are in memory and not mapped here are unknown, not untouched. Touches
-/// nothing. `range` is whole pages; `mappings` are those that overlap it. Threads: any; one at a time reads the
-/// listing.
+/// nothing. `range` is whole pages; `mappings` are those that overlap it. If these could not be read, no page is a
+/// hole, and only the query tells. Threads: any; one at a time reads the listing.
 [[nodiscard]] page_locations locate(platform::page_calls& calls, platform::address_range range,
-                                    const std::vector<platform::mapping>& mappings, std::span<const int> owner);
+                                    const platform::mapping_list& mappings, std::span<const int> owner);
 
 /// Whether every page of a range is there, and on one of `nodes`; nothing if the kernel does not tell. The range is a
 /// fresh mapping of the caller's: private, anonymous, base pages or transparent huge ones, and nobody else uses it.

@@ -70,7 +70,7 @@ address_range pages_of(const memory_range& range, std::size_t page_bytes, const 
   const auto first = reinterpret_cast<address>(range.address());
   if (range.bytes() == 0) return {round_down(first, page_bytes), round_down(first, page_bytes)};
   detail::expects(range.address() != nullptr, function, "the range begins at null");
-  detail::expects(range.bytes() <= UINTPTR_MAX - page_bytes - first, function,
+  detail::expects(first <= UINTPTR_MAX - page_bytes && range.bytes() <= UINTPTR_MAX - page_bytes - first, function,
                   "the range wraps around the end of the address space");
   return {round_down(first, page_bytes), round_down(first + range.bytes() + page_bytes - 1, page_bytes)};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <mutex>
 #include <new>
 #include <unordered_map>
@@ -82,6 +83,11 @@ struct placed_blocks::state {
     const topology::snapshot machine = topology::current();
     return !machine.is_virtual() && !memory::has_one_node(machine);
   }
+  // The first counts.
+  void note(int error) noexcept {
+    const std::lock_guard hold(lock);
+    if (error_number == 0) error_number = error;
+  }
   static void end(block& b) noexcept {
     // The policy ends with the pages; a made-up machine's book has to hear of it.
     if (b.placement.report().is_virtual) {
@@ -122,8 +128,13 @@ void* placed_blocks::allocate(const run_source& runs, std::size_t bytes, std::si
       enforce(runs, {pages.data(), room}, 1,
               {.refusal = must ? on_refusal::fail : on_refusal::degrade, .who = access::exclusive});
   const placement_report& r = placement.report();
-  if (must && !r.complete()) throw std::bad_alloc();
-  if (!r.refused.empty() && error == 0) error = r.refused.front().error_number;
+  for (const refusal_count& refusal : r.refused) {
+    if (error == 0) error = refusal.error_number;
+  }
+  if (must && !r.complete()) {
+    s.note(error != 0 ? error : ENOMEM);
+    throw std::bad_alloc();
+  }
   const std::size_t unplaced = (r.asked - r.placed - r.later) * page_bytes();
 
   const std::lock_guard hold(s.lock);

@@ -3,6 +3,7 @@
 #include <homing/topology.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <utility>
@@ -89,12 +90,28 @@ struct request {
   const placement_options& options;
 };
 
+// Of a made-up machine, by home: whether its node has memory for this process. A kernel would refuse any other.
+std::vector<bool> have_memory(const request& r) {
+  std::vector<bool> result;
+  for (const home_target& t : r.targets) {
+    const auto node = r.machine.find(t.node);
+    result.push_back(node && r.machine.at(*node).memory == topology::node_memory::usable);
+  }
+  return result;
+}
+
 // A made-up machine: what would be, written down.
 placed_range write_down(const request& r, const page_plan& plan) {
   placement_report report;
   report.is_virtual = true;
   report.mixed = plan.mixed;
   report.grain_bytes = plan.grain_bytes;
+  const std::vector<bool> usable = have_memory(r);
+  const auto is_refused = [&](int home) { return home >= 0 && !usable[static_cast<std::size_t>(home)]; };
+  const auto refused = static_cast<std::size_t>(std::count_if(plan.home.begin(), plan.home.end(), is_refused));
+  if (refused > 0) report.refused.push_back({refusal_cause::bad_node, EINVAL, refused});
+  const bool stopped = refused > 0 && r.options.refusal == on_refusal::fail;
+  std::size_t not_attempted = 0;
   const std::vector<int> before = memory::process_home_book().read(r.pages, plan.page_bytes);
   std::vector<int> node(plan.size(), -1);
   std::vector<address_range> held;
@@ -102,16 +119,24 @@ placed_range write_down(const request& r, const page_plan& plan) {
     report.edge += plan.home[p] == page_plan::edge;
     report.without_home += plan.home[p] == page_plan::no_home;
     if (plan.home[p] < 0) continue;
-    node[p] = to_number(r.targets[static_cast<std::size_t>(plan.home[p])].node);
+    ++report.asked;
+    if (is_refused(plan.home[p])) continue;
+    const int wanted = to_number(r.targets[static_cast<std::size_t>(plan.home[p])].node);
+    if (stopped && before[p] != wanted) {
+      ++not_attempted;
+      continue;
+    }
+    ++report.placed;
+    if (stopped) continue;
+    node[p] = wanted;
     const address_range page{plan.address_of(p), plan.address_of(p + 1)};
     if (held.empty() || held.back().last != page.first) held.push_back(page);
     held.back().last = page.last;
-    ++report.asked;
-    ++report.placed;
     report.moved += before[p] >= 0 && before[p] != node[p];
   }
+  if (not_attempted > 0) report.refused.push_back({refusal_cause::not_attempted, 0, not_attempted});
   memory::process_home_book().write(plan.first, plan.page_bytes, node);
-  return placed_range_access::make(std::move(report), true, held);
+  return placed_range_access::make(std::move(report), !stopped, held);
 }
 
 placed_range one_node_is_enough(const memory_range& range, address_range pages) {
@@ -133,14 +158,13 @@ bool is_idle(const topology::snapshot& machine, const placement_options& options
 
 // The plan, with the pages really in use; a made-up machine has none.
 page_plan plan_for(const detail::run_source& runs, const memory_range& range, std::size_t element_bytes,
-                   address_range pages, const topology::snapshot& machine,
-                   const std::vector<platform::mapping>& mappings) {
+                   address_range pages, const topology::snapshot& machine, const platform::mapping_list& mappings) {
   std::vector<address_range> units;
-  if (!machine.is_virtual()) units = memory::huge_units(calls(), pages, mappings);
+  if (!machine.is_virtual()) units = memory::huge_units(calls(), pages, mappings.all);
   return memory::make_plan(runs, range, element_bytes, pages, page_bytes(), units);
 }
 
-std::vector<platform::mapping> mappings_for(const topology::snapshot& machine, address_range pages) {
+platform::mapping_list mappings_for(const topology::snapshot& machine, address_range pages) {
   if (machine.is_virtual() || pages.bytes() == 0) return {};
   return calls().mappings(pages);
 }
@@ -190,8 +214,8 @@ placed_range to_one(const memory_range& range, const home_target& target, const 
                    });
 }
 
-page_locations look(const topology::snapshot& machine, address_range pages,
-                    const std::vector<platform::mapping>& mappings, std::span<const int> owner) {
+page_locations look(const topology::snapshot& machine, address_range pages, const platform::mapping_list& mappings,
+                    std::span<const int> owner) {
   if (!machine.is_virtual()) return memory::locate(calls(), pages, mappings, owner);
   page_locations locations;
   locations.node = memory::process_home_book().read(pages, page_bytes());

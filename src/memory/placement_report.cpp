@@ -13,12 +13,12 @@ std::string counted(std::size_t pages) { return std::to_string(pages) + (pages =
 const char* describe(refusal_cause cause) noexcept {
   switch (cause) {
     case refusal_cause::not_permitted:
-      return "the kernel or a sandbox refuses the system calls; allow mbind and move_pages, or promise "
-             "access::exclusive";
+      return "the kernel or a sandbox refuses it: allow mbind and move_pages; or copy, with access::exclusive and "
+             "sched_setaffinity, which no memory tier has a CPU for";
     case refusal_cause::not_exclusive:
-      return "the system calls are refused, and copying needs access::exclusive";
+      return "it would have to be copied, and copying needs access::exclusive";
     case refusal_cause::not_anonymous:
-      return "the system calls are refused, and only private anonymous memory that is not locked can be copied instead";
+      return "it would have to be copied, and only private anonymous memory that is not locked can be";
     case refusal_cause::mapped_elsewhere:
       return "another process maps the page, too; place it there, or before it is shared";
     case refusal_cause::read_only_file:
@@ -53,7 +53,10 @@ std::string placement_report::describe() const {
   if (edge > 0) text += "; " + counted(edge) + " at the ends shared with neighbours left alone";
   for (const refusal_count& r : refused) {
     text += "\n" + counted(r.pages) + " refused: " + homing::describe(r.cause);
-    if (r.error_number != 0) text += std::string(" (") + std::strerror(r.error_number) + ")";
+    if (r.error_number == 0) continue;
+    // These causes have the errno of what copying would be in place of.
+    const bool is_of_others = r.cause == refusal_cause::not_exclusive || r.cause == refusal_cause::not_anonymous;
+    text += std::string(is_of_others ? " (otherwise: " : " (") + std::strerror(r.error_number) + ")";
   }
   return text;
 }

@@ -22,7 +22,7 @@ std::ptrdiff_t offset(std::size_t page) noexcept { return static_cast<std::ptrdi
 }  // namespace
 
 placer::placer(platform::page_calls& calls, const topology::snapshot& machine, const page_plan& plan,
-               const std::vector<mapping>& mappings, std::span<const home_target> targets, later_policy later,
+               const platform::mapping_list& mappings, std::span<const home_target> targets, later_policy later,
                const placement_options& options)
     : calls_(calls),
       machine_(machine),
@@ -32,7 +32,7 @@ placer::placer(platform::page_calls& calls, const topology::snapshot& machine, c
       later_(later),
       options_(options),
       may_copy_(plan.size()),
-      may_populate_(plan.size()),
+      may_populate_(plan.size(), !mappings.is_read()),
       obeys_policy_(plan.size(), true),
       has_policy_(plan.size()),
       trouble_(plan.size()) {}
@@ -73,7 +73,7 @@ void placer::note_traits() {
     if (now_.node[p] == page_locations::hole) blame(p, p + 1, refusal_cause::not_mapped, 0);
   }
   const address_range all = plan_.range();
-  for (const mapping& m : mappings_) {
+  for (const mapping& m : mappings_.all) {
     const page first = (std::max(all.first, m.range.first) - all.first) / plan_.page_bytes;
     const page last = (std::min(all.last, m.range.last) - all.first) / plan_.page_bytes;
     if (m.is_file() && !m.writable) blame(first, last, refusal_cause::read_only_file, 0);
@@ -221,8 +221,8 @@ void placer::populate_untouched() {
   }
   if (!populated) return;
   look();
-  is_outdated_ =
-      may_be_outdated_ && has_other_units(memory::huge_units(calls_, plan_.range(), calls_.mappings(plan_.range())));
+  is_outdated_ = may_be_outdated_ &&
+                 has_other_units(memory::huge_units(calls_, plan_.range(), calls_.mappings(plan_.range()).all));
 }
 
 // Whether a huge page is there that the plan has in parts.
@@ -239,7 +239,7 @@ bool placer::has_other_units(const std::vector<address_range>& units) const {
 // Shared memory that others have made is mapped here, so that the kernel tells where it is, and can move it.
 void placer::map_what_is_there() {
   bool any = false;
-  for (const mapping& m : mappings_) {
+  for (const mapping& m : mappings_.all) {
     if (!m.shared) continue;
     const page first = (std::max(plan_.range().first, m.range.first) - plan_.first) / plan_.page_bytes;
     const page last = (std::min(plan_.range().last, m.range.last) - plan_.first) / plan_.page_bytes;
@@ -269,7 +269,7 @@ void placer::copy() {
     if (options_.who != access::exclusive) {
       blame(p, end, refusal_cause::not_exclusive, refused_errno_);
     } else if (!may_copy) {
-      blame(p, end, refusal_cause::not_anonymous, refused_errno_);
+      blame(p, end, refusal_cause::not_anonymous, mappings_.is_read() ? refused_errno_ : mappings_.error_number);
     } else if (!target(p).domain) {
       blame(p, end, refusal_cause::not_permitted, refused_errno_);
     } else {
@@ -353,6 +353,12 @@ void placer::count() {
             0);
     }
     ++causes_[trouble_[p] - 1U].pages;
+  }
+  // Whoever stopped it may have refused only pages that are at home all the same: then the others have the errno.
+  for (refusal_count& r : causes_) {
+    if (gave_up && causes_.front().pages == 0 && r.cause == refusal_cause::not_attempted) {
+      r.error_number = causes_.front().error_number;
+    }
   }
   report_.moved = before_.in_any_order.empty() ? moved : copied_pages_;
   report_.mixed = plan_.mixed;

@@ -40,7 +40,7 @@ class placer {
  public:
   /// `targets` by home number of the plan. All references must outlive the object.
   placer(platform::page_calls& calls, const topology::snapshot& machine, const page_plan& plan,
-         const std::vector<platform::mapping>& mappings, std::span<const home_target> targets, later_policy later,
+         const platform::mapping_list& mappings, std::span<const home_target> targets, later_policy later,
          const placement_options& options);
 
   struct result {
@@ -113,7 +113,7 @@ class placer {
   platform::page_calls& calls_;
   const topology::snapshot& machine_;
   const page_plan& plan_;
-  const std::vector<platform::mapping>& mappings_;
+  const platform::mapping_list& mappings_;
   const std::span<const home_target> targets_;
   const later_policy later_;
   const placement_options options_;
@@ -121,7 +121,7 @@ class placer {
   page_locations before_;
   page_locations now_;
   std::vector<bool> may_copy_;          // by page: private, anonymous, writable, not locked
-  std::vector<bool> may_populate_;      // by page: writable
+  std::vector<bool> may_populate_;      // by page: writable, or not known
   std::vector<bool> obeys_policy_;      // by page: not of the page cache
   std::vector<bool> has_policy_;        // by page: one that we set, and take back
   std::vector<std::uint16_t> trouble_;  // by page: 0, or a place in causes_ plus 1

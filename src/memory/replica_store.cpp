@@ -2,13 +2,14 @@
 #include <homing/detail/replica_store.hpp>
 #include <homing/topology.hpp>
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
+
+#include "platform/address_space.hpp"
 
 namespace homing::detail {
 namespace {
@@ -16,36 +17,32 @@ namespace {
 // Pages of one domain, unmapped at the end.
 class home_pages {
  public:
-  home_pages(std::size_t bytes, domain_index home, const placement_options& options)
-      : bytes_((bytes + page_bytes() - 1) / page_bytes() * page_bytes()) {
+  home_pages(std::size_t bytes, std::size_t alignment, domain_index home, const placement_options& options) {
     if (bytes == 0) return;
-    if (bytes_ < bytes) throw std::bad_alloc();
-    data_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data_ == MAP_FAILED) {
-      data_ = nullptr;
-      throw std::bad_alloc();
-    }
+    if (bytes > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) throw std::bad_alloc();
+    const std::size_t room = (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+    pages_ = platform::kernel_address_space().map(0, room, std::max(alignment, page_bytes()));
+    if (pages_.bytes() == 0) throw std::bad_alloc();
     try {
-      placement_ = localize({data_, bytes_}, home, options);
+      placement_ = localize({data(), room}, home, options);
     } catch (...) {
-      ::munmap(data_, bytes_);
+      platform::kernel_address_space().unmap(pages_);
       throw;
     }
   }
   home_pages(home_pages&& other) noexcept
-      : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)), placement_(std::move(other.placement_)) {}
+      : pages_(std::exchange(other.pages_, {})), placement_(std::move(other.placement_)) {}
   home_pages& operator=(home_pages&&) = delete;
   ~home_pages() {
-    if (data_ == nullptr) return;
+    if (pages_.bytes() == 0) return;
     placement_.reset();  // the memory goes away with its policy, but a made-up machine's book has to hear of it
-    ::munmap(data_, bytes_);
+    platform::kernel_address_space().unmap(pages_);
   }
-  [[nodiscard]] void* data() const noexcept { return data_; }
+  [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(pages_.first); }
   [[nodiscard]] const placement_report& report() const noexcept { return placement_.report(); }
 
  private:
-  std::size_t bytes_;
-  void* data_ = nullptr;
+  platform::address_range pages_{};
   placed_range placement_;
 };
 
@@ -82,7 +79,8 @@ struct replica_store::state {
   placement_report report;
 };
 
-replica_store::replica_store(std::size_t bytes, const domain_set& over, const placement_options& options)
+replica_store::replica_store(std::size_t bytes, std::size_t alignment, const domain_set& over,
+                             const placement_options& options)
     : state_(std::make_unique<state>()) {
   // New memory is ours alone.
   placement_options ours = options;
@@ -93,7 +91,7 @@ replica_store::replica_store(std::size_t bytes, const domain_set& over, const pl
   for (std::uint32_t i = 0; i < over.size(); ++i) {
     const node_index node = machine.at(over[i]).memory_node;
     if (std::find(node_of_copy.begin(), node_of_copy.end(), node) != node_of_copy.end()) continue;
-    state_->copies.emplace_back(bytes, over[i], ours);
+    state_->copies.emplace_back(bytes, alignment, over[i], ours);
     node_of_copy.push_back(node);
     add(state_->report, state_->copies.back().report());
   }

@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "platform/fork.hpp"
 #include "platform/output_file.hpp"
@@ -36,22 +38,27 @@ class short_text {
   std::size_t length_ = 0;
 };
 
-// The variables refused so far. The table holds all that we have several times over; were it full, a message would
-// repeat, which is the lesser evil.
+// The variables refused so far, and a hash of the value of each that was last. The table holds all that we have several
+// times over; were it full, a message would repeat, which is the lesser evil.
 std::mutex refused_lock;
 const fork_part refused_over_fork(
     fork_layer::environment, [] { refused_lock.lock(); }, [] { refused_lock.unlock(); }, [] { refused_lock.unlock(); });
-char refused_names[32][48];
+struct {
+  char name[48];
+  std::size_t value;
+} refused[32];
 
-// True the first time that it is called with `name`.
-bool first_refusal(const char* name) noexcept {
+// True unless the last call with `name` had the same value.
+bool is_new_refusal(const char* name, std::string_view value) noexcept {
+  const std::size_t hash = std::hash<std::string_view>()(value);
   const std::scoped_lock guard(refused_lock);
-  for (auto& entry : refused_names) {
-    if (entry[0] == '\0') {
-      std::strncpy(entry, name, sizeof(entry) - 1);
+  for (auto& entry : refused) {
+    if (entry.name[0] == '\0') {
+      std::strncpy(entry.name, name, sizeof(entry.name) - 1);
+      entry.value = hash;
       return true;
     }
-    if (std::strncmp(entry, name, sizeof(entry) - 1) == 0) return false;
+    if (std::strncmp(entry.name, name, sizeof(entry.name) - 1) == 0) return std::exchange(entry.value, hash) != hash;
   }
   return true;
 }
@@ -117,13 +124,13 @@ bool has_hostile_env(std::string_view prefix) noexcept {
 }
 
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept {
-  if (!first_refusal(name)) return;
+  if (!is_new_refusal(name, value)) return;
   warn("%s=%s is not valid: expected %s; using %s", name, printable(value).c_str(), expected, used);
 }
 
 bool has_refused_env() noexcept {
   const std::scoped_lock guard(refused_lock);
-  return refused_names[0][0] != '\0';
+  return refused[0].name[0] != '\0';
 }
 
 std::size_t detail::choose(const char* name, const std::string_view* names, std::size_t count,

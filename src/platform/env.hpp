@@ -44,7 +44,7 @@ class printable {
 /// Whether a variable that starts with `prefix` is set, whoever set it.
 [[nodiscard]] bool has_env_that_starts(std::string_view prefix) noexcept;
 
-/// Says, once for each variable: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
+/// Says, once for each new value: homing: NAME=VALUE is not valid: expected EXPECTED; using USED
 void refuse_env(const char* name, std::string_view value, const char* expected, const char* used) noexcept;
 
 /// Whether any variable of this process was refused so far. Threads: any.

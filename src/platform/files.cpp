@@ -18,12 +18,16 @@ bool read_blocks(const char* path, Room&& room, Take&& take) {
     ~open_file() {
       if (number >= 0) ::close(number);
     }
-  } const file{::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+  } const file{::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};  // a FIFO that nobody writes is empty
   if (file.number < 0) return false;
-  for (;;) {
+  for (bool waits = false;;) {
     const std::span<char> block = room();
     const ssize_t got = ::read(file.number, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN && !waits) {  // somebody writes it, and may be slow
+      waits = true;
+      if (::fcntl(file.number, F_SETFL, O_RDONLY) == 0) continue;
+    }
     if (got <= 0) return got == 0;
     if (!take(static_cast<std::size_t>(got))) return false;
   }

@@ -19,7 +19,8 @@
 namespace homing::platform {
 namespace {
 
-constexpr int links_max = 40;  // the kernel's own bound
+constexpr int links_max = 40;           // the kernel's own bound
+constexpr int full_pipe_ms_max = 1000;  // without a byte read; then the reader counts as stuck
 
 opened_output failed(int error) noexcept {
   constexpr const char* no_reader = "it is a FIFO that nobody reads, or a device that is not there";
@@ -174,6 +175,15 @@ step follow(char (&path)[PATH_MAX], opened_output& why) noexcept {
   return step::followed;
 }
 
+/// Waits for room in a pipe whose writers do not block. False, with EAGAIN, if there is none for long.
+bool has_room_soon(int file) noexcept {
+  pollfd out{file, POLLOUT, 0};
+  const int found = ::poll(&out, 1, full_pipe_ms_max);
+  if (found > 0 || (found < 0 && errno == EINTR)) return true;  // a reader that has gone is told by the next write
+  errno = EAGAIN;
+  return false;
+}
+
 }  // namespace
 
 owned_file::~owned_file() {
@@ -215,8 +225,10 @@ bool write_whole(int file, std::string_view text) noexcept {
       const ssize_t wrote = ::write(file, text.data(), text.size());
       if (wrote > 0) {
         text.remove_prefix(static_cast<std::size_t>(wrote));
-      } else if (wrote == 0 || errno != EINTR) {
-        error = wrote == 0 ? EIO : errno;
+      } else if (wrote == 0) {
+        error = EIO;
+      } else if (errno != EINTR && (errno != EAGAIN || !has_room_soon(file))) {
+        error = errno;
       }
     }
     quiet.take_back(error);

@@ -43,7 +43,8 @@ opened_output open_output(const char* path, output_mode mode) noexcept;
 [[nodiscard]] bool writes_to(int descriptor, const struct stat& file) noexcept;
 
 /// Writes all of it, over signals. A pipe whose reader has gone is an error (EPIPE), as is a limit on the size of files
-/// (EFBIG); neither is the end of the process.
+/// (EFBIG); neither is the end of the process. A pipe that somebody made non-blocking is waited for as long as its
+/// reader reads; after a second without, EAGAIN.
 /// False: errno says why.
 [[nodiscard]] bool write_whole(int file, std::string_view text) noexcept;
 

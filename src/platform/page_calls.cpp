@@ -176,10 +176,12 @@ class kernel_calls final : public page_calls {
 
   int bind_thread(const cpu_set& cpus) noexcept override { return restrict_to(0, cpus); }
 
-  std::vector<mapping> mappings(address_range range) override {
+  mapping_list mappings(address_range range) override {
     std::ifstream file("/proc/self/smaps");
-    auto result = parse_smaps(lines_of(file), range);
-    for (mapping& m : result) m.on_tmpfs = m.shared && m.is_file() && is_on_tmpfs(m.name);
+    if (!file) return {{}, errno != 0 ? errno : EIO};
+    mapping_list result{parse_smaps(lines_of(file), range)};
+    if (file.bad()) return {{}, EIO};
+    for (mapping& m : result.all) m.on_tmpfs = m.shared && m.is_file() && is_on_tmpfs(m.name);
     return result;
   }
 

@@ -19,6 +19,14 @@ enum class policy_mode {
 };
 enum class existing_pages { leave, move };
 
+/// The mappings that overlap a range; none, and the errno, if they can't be read.
+struct mapping_list {
+  std::vector<mapping> all;
+  int error_number = 0;
+
+  [[nodiscard]] bool is_read() const noexcept { return error_number == 0; }
+};
+
 /// Threads: any. Addresses and sizes are multiples of page_bytes(). Errors: each call returns 0 or the errno.
 class page_calls {
  public:
@@ -54,8 +62,7 @@ class page_calls {
   /// Binds the calling thread.
   [[nodiscard]] virtual int bind_thread(const cpu_set& cpus) noexcept = 0;
 
-  /// The mappings that overlap a range.
-  [[nodiscard]] virtual std::vector<mapping> mappings(address_range range) = 0;
+  [[nodiscard]] virtual mapping_list mappings(address_range range) = 0;
   /// numa_maps up to the range's end; nothing if it can't be read.
   [[nodiscard]] virtual std::optional<std::vector<numa_mapping>> numa_maps(address_range range) = 0;
   /// The mapping of numa_maps that begins there; nothing if none does, or it can't be read. Not for hugetlbfs. Costs a

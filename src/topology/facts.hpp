@@ -1,6 +1,7 @@
 /// What a description says of a machine, before anything is cut: plain data between hwloc and us.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace homing::topology {
 
 /// Of a description that we take: Linux has no more.
 inline constexpr unsigned long node_count_max = 1024;
+inline constexpr unsigned index_max = 65535;  ///< of a CPU or node: far above any kernel's
+inline constexpr std::size_t xml_bytes_max = std::size_t{64} << 20;
 
 struct node_fact {
   node_id id;

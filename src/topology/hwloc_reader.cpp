@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -20,15 +19,11 @@
 #include "platform/fork.hpp"
 #include "topology/facts.hpp"
 #include "topology/memory_attributes.hpp"
+#include "topology/synthetic_line.hpp"
+#include "topology/xml_sets.hpp"
 
 namespace homing::topology {
 namespace {
-
-// Of a synthetic line. hwloc compares each new object with all of its siblings, word for word of their sets: the third
-// power of the count, three seconds for 4096 CPUs of one node, and three hours for 65536.
-constexpr unsigned long cpu_count_max = 4096;
-constexpr unsigned index_max = 65535;  // far above any kernel's
-constexpr off_t xml_bytes_max = 64 << 20;
 
 struct topology_closer {
   void operator()(hwloc_topology* t) const noexcept { hwloc_topology_destroy(t); }
@@ -36,67 +31,6 @@ struct topology_closer {
 using topology_handle = std::unique_ptr<hwloc_topology, topology_closer>;
 
 std::string errno_text(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
-
-// How many CPUs and attached memory nodes a synthetic line would make, at most one more than we take of each: the
-// product of its levels' counts, and of those before it a node for each [...]. hwloc would obey a typing error until
-// memory is gone. Numbers are read as it reads them: by strtoul, in any base, and the next level may begin right behind
-// one.
-struct synthetic_counts {
-  unsigned long cpus = 1;
-  unsigned long attached_nodes = 0;
-};
-
-synthetic_counts count_synthetic(const std::string& text) {
-  unsigned long product = 1;
-  unsigned long attached = 0;
-  const char* at = text.c_str();
-  const auto go_behind = [&at](char c) {
-    const char* const found = std::strchr(at, c);
-    at = found == nullptr ? at + std::strlen(at) : found + 1;
-  };
-  while (*at != '\0') {
-    if (*at == ' ' || (*at >= '\t' && *at <= '\r')) {  // hwloc takes a newline, too; others only look like one
-      ++at;
-    } else if (*at == '(' || *at == '[') {
-      if (*at == '[') attached = std::min(attached + product, node_count_max + 1);
-      go_behind(*at == '(' ? ')' : ']');
-    } else {
-      if (*at < '0' || *at > '9') go_behind(':');
-      char* behind = nullptr;
-      const unsigned long count = std::strtoul(at, &behind, 0);
-      if (behind == at) break;  // hwloc refuses it
-      product = std::min(product * std::min(count, cpu_count_max + 1), cpu_count_max + 1);
-      at = behind;
-    }
-  }
-  return {product, attached};
-}
-
-// What is wrong with a list such as "indexes=0,2,70000"; empty if nothing is. hwloc would make sets as long as the
-// highest number, and passes over a list that it doesn't understand. Lists of levels (node:core) and of steps (2*4) are
-// left to it.
-std::string index_list_problem(std::string_view text) {
-  constexpr std::string_view key = "indexes=";
-  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at)) {
-    at += key.size();
-    const std::string_view list = text.substr(at, std::min(text.find_first_of(") ", at), text.size()) - at);
-    if (list.empty() || list.front() < '0' || list.front() > '9' || list.find('*') != std::string_view::npos) continue;
-    const char* next = list.data();
-    const char* const end = next + list.size();
-    while (next != end) {
-      unsigned long number = 0;
-      const auto [stopped, error] = std::from_chars(next, end, number);
-      if (error == std::errc::invalid_argument || (stopped != end && *stopped != ',')) {
-        return "indexes=" + std::string(list) + ": expected decimal numbers with commas between";
-      }
-      if (error != std::errc() || number > index_max) {
-        return "an index is too high: expected 0 to " + std::to_string(index_max);
-      }
-      next = stopped == end ? end : stopped + 1;
-    }
-  }
-  return "";
-}
 
 // hwloc's name for stdin, whatever files there are.
 constexpr std::string_view stdin_name = "-";
@@ -108,7 +42,7 @@ std::string file_problem(const std::string& path) {
   if (path == stdin_name) return is_stdin;
   if (::stat(path.c_str(), &info) != 0) return errno_text("can't open the file");
   if (!S_ISREG(info.st_mode)) return "not a file";
-  if (info.st_size > xml_bytes_max) return "the file is larger than 64 MiB";
+  if (info.st_size > static_cast<off_t>(xml_bytes_max)) return "the file is larger than 64 MiB";
   return "";
 }
 
@@ -116,10 +50,13 @@ std::string file_problem(const std::string& path) {
 std::string problem_of(source::origin from, const std::string& text) {
   if (from == source::origin::synthetic) {
     const synthetic_counts made = count_synthetic(text);
-    if (made.cpus > cpu_count_max) return "more than 4096 CPUs";
+    if (made.cpus > synthetic_cpus_max) return "more than 4096 CPUs";
     return made.attached_nodes > node_count_max ? "more than 1024 nodes" : index_list_problem(text);
   }
-  if (from == source::origin::xml) return file_problem(text);
+  if (from == source::origin::xml) {
+    std::string problem = file_problem(text);
+    return problem.empty() ? xml_sets_problem(text) : problem;
+  }
   // hwloc obeys its variable now.
   return platform::env("HWLOC_XMLFILE") == stdin_name ? std::string("HWLOC_XMLFILE=-: ") + is_stdin : "";
 }

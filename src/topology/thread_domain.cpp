@@ -23,7 +23,7 @@ namespace {
 struct thread_place {
   unsigned long generation = 0;       // of `machine`; 0: none yet
   const snapshot* machine = nullptr;  // owned; freed at the thread's end
-  std::optional<domain_index> bound;  // by a bound_thread, in that snapshot
+  std::optional<domain_index> bound;  // by a bound_thread, in a snapshot of its own: perhaps one of more domains
   std::optional<domain_index> dealt;  // in that snapshot
 };
 
@@ -49,7 +49,6 @@ void keep_machine(unsigned long generation) {
   delete std::exchange(here.machine, fresh.release());
   here.generation = generation;
   here.dealt.reset();
-  if (here.bound && to_index(*here.bound) >= here.machine->domains().size()) here.bound.reset();
 }
 
 // The n-th thread that asks: domains by turns, each as often in a round as it has CPUs, spread over the round. With
@@ -76,7 +75,7 @@ domain_index current_domain() noexcept try {
   if (here.generation != generation) keep_machine(generation);
   const snapshot& machine = *here.machine;
   if (machine.domains().size() == 1) return domain_index{0};
-  if (here.bound) return *here.bound;
+  if (here.bound && to_index(*here.bound) < machine.domains().size()) return *here.bound;
   if (const auto running = machine.domain_of(platform::current_cpu())) return *running;
   if (!here.dealt) here.dealt = deal(machine);
   return *here.dealt;

@@ -56,6 +56,7 @@ class fake_kernel : public platform::page_calls {
   int populate_errno = 0;
   int drop_errno = 0;
   int bind_errno = 0;
+  int mappings_errno = 0;
   bool balancing = false;
   bool populates_huge = false;            ///< huge pages where a whole one is populated
   std::optional<std::size_t> reads_left;  ///< of mappings(), until there is no memory for it
@@ -185,15 +186,16 @@ class fake_kernel : public platform::page_calls {
     return bind_errno;
   }
 
-  std::vector<platform::mapping> mappings(address_range range) override {
+  platform::mapping_list mappings(address_range range) override {
     ++mappings_reads;
     if (reads_left && (*reads_left)-- == 0) throw std::bad_alloc();
-    std::vector<platform::mapping> result;
+    if (mappings_errno != 0) return {{}, mappings_errno};
+    platform::mapping_list result;
     for (const auto& [from, to] : stretches()) {
       platform::mapping m = kind;
       m.range = {first + from * page, first + to * page};
       m.huge_bytes = huge_first.empty() ? 0 : huge;
-      if (m.range.first < range.last && m.range.last > range.first) result.push_back(m);
+      if (m.range.first < range.last && m.range.last > range.first) result.all.push_back(m);
     }
     return result;
   }

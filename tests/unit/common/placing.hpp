@@ -30,7 +30,7 @@ memory::placer::result place(fake_kernel& kernel, const Dist& d, const placement
   const auto pages = memory::pages_of(range, fake_kernel::page, "test");
   for (const bool may_be_outdated : {true, false}) {
     const auto mappings = kernel.mappings(pages);
-    const auto units = memory::huge_units(kernel, pages, mappings);
+    const auto units = memory::huge_units(kernel, pages, mappings.all);
     const auto plan = memory::make_plan(detail::erase(d), range, 1, pages, fake_kernel::page, units);
     auto done = memory::placer(kernel, machine, plan, mappings, targets, later, options).run(may_be_outdated);
     if (!done.is_outdated) return done;

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "unit/common/fake_memory.hpp"
 #include "unit/common/placement_fixture.hpp"
 #include "unit/common/sandbox.hpp"
 
@@ -262,6 +263,42 @@ TEST(distributed_resource, says_so_if_it_ends_with_live_blocks) {
               static_cast<void>(rows.allocate(80));
             }),
             "homing: distributed_resource: ends with 1 blocks (80 bytes) alive; end what uses its memory first\n");
+}
+
+TEST(distributed_resource, a_refusal_that_is_bad_alloc_leaves_its_errno) {
+  for (const int error : {EINVAL, EPERM, 0}) {
+    fake_memory fake(4);
+    platform::stand_in_for_page_calls(&fake);
+    platform::stand_in_for_address_space(&fake);
+    topology::set_current(four_real_nodes());
+    {
+      distributed_resource rows(block(40 * page_bytes(), domain_set::all()), 1, {.when_full = on_full::fail});
+      fake.mbind_errno = fake.bind_errno = error;
+      if (error == EPERM) fake.move_errno = error;
+      if (error == 0) fake.free_on_1 = 0;
+      EXPECT_THROW(static_cast<void>(rows.allocate(40 * page_bytes())), std::bad_alloc);
+      EXPECT_EQ(rows.usage().error_number, error != 0 ? error : ENOMEM);
+      EXPECT_EQ(rows.usage().live_blocks, 0U);
+      EXPECT_EQ(rows.usage().mapped_bytes, 0U);
+    }
+    topology::refresh();
+    platform::stand_in_for_page_calls(nullptr);
+    platform::stand_in_for_address_space(nullptr);
+  }
+}
+
+TEST(domain_resource, a_made_up_node_without_memory_is_refused_as_a_kernel_does) {
+  const virtual_machine less(topology::testing::fixture("memory_less"));
+  domain_resource spilling(node_index{1});
+  EXPECT_EQ(home_of_a_block(spilling, 1 << 20), nodes{});
+  EXPECT_GT(spilling.usage().unplaced_bytes, 0U);
+  EXPECT_EQ(spilling.usage().error_number, EINVAL);
+  domain_resource strict(node_index{1}, {.when_full = on_full::fail});
+  EXPECT_THROW(static_cast<void>(strict.allocate(1 << 20)), std::bad_alloc);
+  EXPECT_EQ(strict.usage().error_number, EINVAL);
+  const std::vector<node_index> named{node_index{0}, node_index{1}};
+  interleaved_resource dealt(named, {.when_full = on_full::fail});
+  EXPECT_EQ(home_of_a_block(dealt, 64 * page_bytes()), (nodes{{0, 64}}));
 }
 
 TEST(allocator, keeps_its_resource_as_long_as_a_container_needs_it) {

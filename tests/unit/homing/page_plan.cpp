@@ -37,7 +37,7 @@ page_plan plan_of(fake_kernel& k, const some_homes& d, std::size_t offset, std::
   const memory_range range(k.bytes() + offset, d.of.size() * element_bytes);
   const auto pages = memory::pages_of(range, page, "test");
   return memory::make_plan(detail::erase(d), range, element_bytes, pages, page,
-                           memory::huge_units(k, pages, k.mappings(pages)));
+                           memory::huge_units(k, pages, k.mappings(pages).all));
 }
 
 TEST(page_plan, a_domain_that_no_machine_has_is_none_of_the_plans_signs) {
@@ -124,6 +124,9 @@ TEST(page_plan, wrong_ranges_are_the_programmers) {
   EXPECT_DEATH(pages(0, 1), "homing: enforce: the range begins at null");
   EXPECT_DEATH(pages(UINTPTR_MAX - page, 2 * page), "homing: enforce: the range wraps");
   EXPECT_DEATH(pages(page, SIZE_MAX), "wraps");
+  EXPECT_DEATH(pages(UINTPTR_MAX, 1), "wraps");  // MAP_FAILED
+  EXPECT_DEATH(pages(UINTPTR_MAX, 100 * page), "wraps");
+  EXPECT_DEATH(pages(UINTPTR_MAX - page + 1, 2), "wraps");
   EXPECT_EQ(pages(0, 0).bytes(), 0U);
   EXPECT_EQ(pages(page + 7, 0).bytes(), 0U);
   EXPECT_EQ(pages(page + 7, page), (platform::address_range{page, 3 * page}));

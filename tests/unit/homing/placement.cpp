@@ -3,10 +3,12 @@
 #include <homing/placement.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -14,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "unit/common/forked_child.hpp"
 #include "unit/common/placement_fixture.hpp"
 #include "unit/common/temporary_path.hpp"
 
@@ -393,8 +396,53 @@ TEST(virtual_placement, a_domain_without_memory_has_its_pages_with_the_nearest) 
   topology::refresh();
 }
 
+TEST(virtual_placement, a_node_without_memory_is_refused_as_a_kernel_does) {
+  topology::set_current(topology::make_snapshot(topology::testing::fixture("memory_less")));
+  const own_memory m(4);
+  {
+    const auto placed = localize(m.range(), node_index{1});
+    EXPECT_TRUE(placed.ok());
+    EXPECT_EQ(placed.report().placed, 0U);
+    EXPECT_EQ(refused(placed.report(), refusal_cause::bad_node), 4U) << placed.report().describe();
+    EXPECT_EQ(placed.report().refused[0].error_number, EINVAL);
+    EXPECT_EQ(where(m.range()).unknown, 4U);
+    expect_adds_up(placed.report());
+  }
+  const std::vector<node_index> dealt{node_index{0}, node_index{1}};
+  {
+    const auto some = interleave(m.range(), dealt);
+    EXPECT_EQ(refused(some.report(), refusal_cause::bad_node), 2U);
+    EXPECT_EQ(on_nodes(where(m.range())), (std::map<int, std::size_t>{{0, 2}}));
+    expect_adds_up(some.report());
+  }
+  const auto none = interleave(m.range(), dealt, {.refusal = on_refusal::fail});
+  EXPECT_FALSE(none.ok());
+  EXPECT_EQ(refused(none.report(), refusal_cause::not_attempted), 2U);
+  EXPECT_EQ(where(m.range()).unknown, 4U) << "nothing is left behind";
+  expect_adds_up(none.report());
+  topology::refresh();
+}
+
+// The list of mappings and the kernel's own of policies can't be opened then.
+TEST(placement, without_file_descriptors_what_is_mapped_is_placed) {
+  SKIP_UNDER_TSAN();
+  if (topology::current().is_virtual()) GTEST_SKIP() << "the machine is made up";
+  EXPECT_TRUE(child_can([] {
+    const own_memory m(8);
+    fill(m.span());
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+    const auto placed = localize(m.range(), domain_index{0}, {.how = means::policy});
+    const bool is_hole = refused(placed.report(), refusal_cause::not_mapped) > 0;
+    const page_census census = where(m.range());
+    // Where a sandbox refuses the query, nobody tells.
+    return !is_hole && (census.source != page_source::kernel || census.unknown == 0);
+  }));
+}
+
 TEST(placement, wrong_arguments_are_the_programmers) {
   const own_memory m(4);
+  EXPECT_DEATH(static_cast<void>(localize({MAP_FAILED, 5}, domain_index{0})), "homing: localize: the range wraps");
   EXPECT_DEATH(static_cast<void>(where({nullptr, 5})), "homing: where: the range begins at null");
   EXPECT_DEATH(static_cast<void>(where({m.data(), SIZE_MAX})), "homing: where: the range wraps");
   EXPECT_DEATH(static_cast<void>(localize(m.range(), domain_index{99})),

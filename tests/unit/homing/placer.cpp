@@ -177,6 +177,33 @@ TEST(placer, copying_leaves_alone_what_it_can_not_copy) {
   try_kind([](platform::mapping& m) { m.locked_bytes = 4096; });
 }
 
+TEST(placer, without_the_list_of_mappings_the_kernel_is_asked_all_the_same) {
+  for (const means how : {means::automatic, means::policy, means::moving}) {
+    kernel_of k(16, 10);
+    k.mappings_errno = EMFILE;
+    const auto report = place(k, blocks(16), {.how = how}).report;
+    EXPECT_TRUE(report.complete()) << report.describe();
+    EXPECT_EQ(report.placed + report.later, 16U);
+  }
+  kernel_of k(16, 16);
+  k.mappings_errno = EMFILE;
+  const auto report = place(k, blocks(16), {.who = access::exclusive, .how = means::copying}).report;
+  EXPECT_EQ(refused(report, refusal_cause::not_anonymous, EMFILE), 12U) << "what may be copied is not known";
+  EXPECT_TRUE(k.copied_by.empty());
+}
+
+TEST(placer, where_only_copying_was_asked_for_no_call_is_blamed) {
+  kernel_of k(16, 16);
+  const std::string said = place(k, blocks(16), {.how = means::copying}).report.describe();
+  EXPECT_NE(said.find("12 pages refused: it would have to be copied, and copying needs access::exclusive"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("system calls"), std::string::npos) << said;
+  refuse_all(k, EPERM);
+  EXPECT_NE(place(k, blocks(16)).report.describe().find("access::exclusive (otherwise: Operation not permitted)"),
+            std::string::npos);
+}
+
 TEST(placer, copying_that_fails_loses_nothing) {
   kernel_of k(16, 16);
   refuse_all(k, EPERM);

@@ -2,6 +2,7 @@
 // refresh().
 #include <homing/replicated.hpp>
 
+#include <memory>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -76,6 +77,19 @@ TEST(replicated, domains_that_share_memory_share_a_copy) {
   const replicated<int> r{std::span<const int>(numbers(10))};
   EXPECT_EQ(r.copy_count(), 1U);
   EXPECT_EQ(r.at(domain(1)).data(), r.at(domain(2)).data());
+}
+
+TEST(replicated, values_larger_than_a_page_are_aligned) {
+  constexpr std::size_t huge = std::size_t{1} << 21;
+  struct alignas(huge) large {
+    char bytes[huge];
+  };
+  const machine_for_a_while two(topology::testing::synthetic("node:2 core:1 pu:1"));
+  const std::unique_ptr<large> one(new large{});
+  const replicated<large> r{std::span<const large>(one.get(), 1)};
+  for (unsigned d = 0; d < 2; ++d) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(r.at(domain(d)).data()) % alignof(large), 0U);
+  }
 }
 
 TEST(replicated, one_node_reads_the_master) {

@@ -215,6 +215,22 @@ TEST(bound_thread, holds_its_domain_and_gives_the_mask_back_innermost_first) {
   EXPECT_EQ(homing::platform::get_affinity().mask, mask);
 }
 
+TEST(bound_thread, to_a_domain_that_the_current_machine_lacks_is_no_answer) {
+  const snapshot before = synthetic_snapshot("node:4 core:1 pu:1");
+  const current_for_a_while smaller(synthetic_snapshot("node:2 core:1 pu:1"));
+  EXPECT_LT(homing::to_index(current_domain()), 2U);
+  const bound_thread outer(before, domain(3));
+  ASSERT_EQ(outer.error_number(), 0);
+  EXPECT_LT(homing::to_index(current_domain()), 2U);
+  {
+    const bound_thread inner(before, domain(1));
+    EXPECT_EQ(current_domain(), domain(1));
+  }
+  EXPECT_LT(homing::to_index(current_domain()), 2U) << "the outer one is back";
+  set_current(before);
+  EXPECT_EQ(current_domain(), domain(3));
+}
+
 TEST(bound_thread, a_refusal_is_a_value) {
   const homing::platform::cpu_set mask{cpu_id{64}};  // a CPU that the computer under the tests does not have
   const snapshot m = read_snapshot(homing::topology::testing::claimed(

@@ -2,11 +2,16 @@
 /// and the reason. Method: reports of made-up figures, written and read back; tables of broken files.
 #include <homing/distribution.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bandwidth/report.hpp"
@@ -117,6 +122,31 @@ TEST(measured_weights, what_is_wrong_is_told) {
     file.write(text);
     expect_refused(file, two, "not a table of bandwidths");
   }
+}
+
+TEST(measured_weights, a_fifo_that_nobody_writes_is_no_table) {
+  const file_of_figures file;
+  std::remove(file.path().c_str());
+  ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
+  expect_refused(file, machine_of("node:2 core:1 pu:1"), "not a table of bandwidths");
+}
+
+TEST(measured_weights, what_a_slow_writer_writes_into_a_fifo_is_read) {
+  const file_of_figures file;
+  const auto two = machine_of("node:2 core:1 pu:1");
+  std::remove(file.path().c_str());
+  ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
+  const int kept = ::open(file.path().c_str(), O_RDWR | O_CLOEXEC);
+  std::thread writes([&] {
+    for (const char* part : {"pattern,cpu_node,memory_node,kernel,unit,",
+                             "median,placed,right\npair,0,0,triad,MB/s,2,1,1\n", "pair,1,1,triad,MB/s,3,1,1\n"}) {
+      file.write(part);
+      for (int left = 1; left > 0; ::ioctl(kept, FIONREAD, &left)) std::this_thread::yield();
+    }
+    ::close(kept);
+  });
+  EXPECT_EQ(values(file.read(two, domain_set::first(2))), (list{2, 3}));
+  writes.join();
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "unit/common/fake_kernel.hpp"
 
 namespace {
@@ -92,6 +94,20 @@ TEST(page_locations, without_balancing_nothing_more_is_asked) {
   k.touch(0, 2, 1);
   k.watch(0, 1);
   EXPECT_EQ(k.where(0, 2), (ints{untouched, 1}));
+}
+
+TEST(page_locations, without_the_list_of_mappings_the_query_decides) {
+  balancing_kernel k(5);
+  k.balancing = false;
+  k.mappings_errno = EMFILE;
+  k.touch(0, 3, 1);
+  k.pages[2].unmapped = true;
+  EXPECT_EQ(k.where(0, 5), (ints{1, 1, unknown, untouched, untouched}));
+  k.balancing = true;
+  k.watch(0, 1);
+  EXPECT_EQ(k.where(0, 5), (ints{unknown, 1, unknown, unknown, unknown})) << "which are watched, nobody tells";
+  k.move_errno = EPERM;
+  EXPECT_EQ(k.where(0, 5), ints(5, unknown));
 }
 
 }  // namespace

@@ -89,6 +89,17 @@ TEST(env, long_and_unprintable_values) {
   EXPECT_STREQ(printable("").c_str(), "");
 }
 
+TEST(env, another_bad_value_is_said_again) {
+  const auto said_of = [](const char* value) {
+    ::setenv("HOMING_T_CHANGED", value, 1);
+    return said_while([] { EXPECT_FALSE(env_flag("HOMING_T_CHANGED", false)); });
+  };
+  EXPECT_NE(said_of("one"), "");
+  EXPECT_EQ(said_of("one"), "");
+  EXPECT_EQ(said_of("two"), "homing: HOMING_T_CHANGED=two is not valid: expected 0 or 1; using 0\n");
+  EXPECT_EQ(said_of("two"), "");
+}
+
 TEST(env, refused_once_however_many_threads_ask) {
   ::setenv("HOMING_T_THREADS", "bad", 1);
   const std::string said = said_while([] {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "unit/common/file_tree.hpp"
 #include "unit/common/forked_child.hpp"
@@ -52,6 +54,36 @@ TEST(write_whole, a_pipe_that_nobody_reads_is_an_error) {
     const int file = pipe_that_nobody_reads();
     return !write_whole(file, "text") && errno == EPIPE && !waits(SIGPIPE);
   }));
+}
+
+TEST(write_whole, a_full_pipe_that_does_not_block_is_waited_for) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const owned_file reader(ends[0]);
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  const int holds = ::fcntl(ends[1], F_GETPIPE_SZ);
+  const std::string text(4 * static_cast<std::size_t>(holds), 'a');
+  std::size_t read = 0;
+  std::thread reads([&] {
+    for (int waiting = 0; waiting < holds; ::ioctl(reader.get(), FIONREAD, &waiting)) std::this_thread::yield();
+    char room[4096];
+    for (ssize_t got = 1; got > 0; read += static_cast<std::size_t>(got)) got = ::read(reader.get(), room, sizeof room);
+  });
+  {
+    const owned_file writer(ends[1]);
+    EXPECT_TRUE(write_whole(writer.get(), text));
+  }
+  reads.join();
+  EXPECT_EQ(read, text.size());
+}
+
+TEST(write_whole, a_full_pipe_that_nobody_empties_is_an_error) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK), 0);
+  const owned_file reader(ends[0]);
+  const owned_file writer(ends[1]);
+  EXPECT_FALSE(write_whole(writer.get(), std::string(std::size_t{1} << 20, 'a')));
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 TEST(write_whole, a_limit_on_the_size_of_files_is_an_error) {

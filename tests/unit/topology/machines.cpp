@@ -220,6 +220,17 @@ TEST(bad_input, is_an_error_with_a_text) {
     EXPECT_TRUE(error(source::origin::synthetic, text).ends_with("expected decimal numbers with commas between"))
         << text;
   }
+  for (const char* text :
+       {"(indexes=core) core:2 pu:1", "(indexes=node:core) node:1 core:2 pu:1", "(memory=1 indexes=core) core:2 pu:1",
+        "[numa(indexes=core)] core:2 pu:1", "node:2(indexes=core) core:2 pu:1", "2(indexes=core) core:2 pu:1"}) {
+    EXPECT_TRUE(error(source::origin::synthetic, text).ends_with("or decimal numbers with commas between"))
+        << text << ": an assertion of hwloc's would end the program";
+  }
+  for (const char* text : {"node:2 core:2 pu:2(indexes=node:core)", "pack:2 core:2(indexes=pack) pu:2 ",
+                           "pack:2 [numa(indexes=package)] core:2 pu:2", "(indexes=0) core:2 pu:1",
+                           "core:2 pu:2(indexes=core)[numa]", "node:2 core:2 pu:2(indexes=2*4:1*2)"}) {
+    EXPECT_NE(synthetic(text), nullptr) << text;
+  }
   EXPECT_EQ(error(source::origin::synthetic, "node:2(indexes=0,0) pu:2"), "two nodes have the index 0");
   EXPECT_EQ(error(source::origin::synthetic, "node:2 pu:2(indexes=0,1,2,1)"),
             "its CPU indexes repeat, which leaves 3 of 4 CPUs");
@@ -239,18 +250,36 @@ TEST(shapes, machines_up_to_the_bound_are_read) {
   EXPECT_EQ(synthetic("pack:4 node:2 core:256 pu:2")->usable_cpus(), 4096U);
 }
 
-// The fixture `name` with the first `from` replaced: what is wrong with it.
-std::string problem_with(const std::string& name, const std::string& from, const std::string& to) {
+std::string content_of(const std::string& name) {
   std::ifstream in(fixture_path(name));
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const std::size_t found = text.find(from);
-  EXPECT_NE(found, std::string::npos) << from;
-  text.replace(found, from.size(), to);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string problem_of_xml(const std::string& text) {
   const std::string path = homing::testing::temporary_path("indices.xml");
   std::ofstream(path) << text;
   const read_result result = read({.from = source::origin::xml, .text = path});
   std::remove(path.c_str());
   return result.value ? "" : result.error;
+}
+
+// The fixture `name` with the first `from` replaced: what is wrong with it.
+std::string problem_with(const std::string& name, const std::string& from, const std::string& to) {
+  std::string text = content_of(name);
+  const std::size_t found = text.find(from);
+  EXPECT_NE(found, std::string::npos) << from;
+  return problem_of_xml(text.replace(found, from.size(), to));
+}
+
+// With an attribute of the last object of a type replaced.
+std::string problem_of_object(const std::string& name, const std::string& type, const std::string& attribute,
+                              const std::string& with) {
+  std::string text = content_of(name);
+  const std::size_t object = text.rfind("<object type=\"" + type);
+  const std::size_t found = text.find(' ' + attribute + "=\"", object);
+  EXPECT_NE(found, std::string::npos) << type << ' ' << attribute;
+  const std::size_t value = text.find('"', found) + 1;
+  return problem_of_xml(text.replace(found, text.find('"', value) + 1 - found, with));
 }
 
 TEST(bad_input, indices_that_no_machine_has_are_refused) {
@@ -274,6 +303,25 @@ TEST(bad_input, indices_that_no_machine_has_are_refused) {
   EXPECT_EQ(problem_with("unequal", cpu, "type=\"PU\" os_index=\"2\""), "CPU index 2 and its set don't agree");
   EXPECT_EQ(problem_with("unequal", node, "type=\"NUMANode\" os_index=\"x\""), "node index 0 and its set don't agree");
   EXPECT_EQ(problem_with("unequal", socket, "type=\"Package\" os_index=\"-7\""), "socket index 4294967289 is too high");
+}
+
+// hwloc 2.9 reads a null pointer for most of them.
+TEST(bad_input, objects_of_a_file_without_one_of_their_sets_are_refused) {
+  for (const char* type : {"Machine", "Package", "NUMANode", "Core", "PU"}) {
+    for (const char* set : {"cpuset", "complete_cpuset", "nodeset", "complete_nodeset"}) {
+      for (const char* value : {"", "=\"\"", "=\"no set\""}) {
+        const std::string with = *value == '\0' ? "" : ' ' + std::string(set) + value;
+        EXPECT_EQ(problem_of_object("memory_less", type, set, with), std::string("a ") + type + " has no valid " + set)
+            << value;
+      }
+    }
+    EXPECT_EQ(problem_of_object("memory_less", type, "gp_index", ""), "") << "nobody needs that";
+  }
+  const std::string core = "<object type=\"Core\"";
+  for (const char* before : {"<!-- <object type=\"Core\"> -->", "<object type='Misc' name='a>b'/>"}) {
+    // Without libxml, hwloc itself refuses a comment, and other quotes.
+    EXPECT_EQ(problem_with("unequal", core, before + core).find("has no valid"), std::string::npos) << before;
+  }
 }
 
 TEST(drawing, names_domains_distances_and_that_it_is_virtual) {
