@@ -9,6 +9,7 @@ install(TARGETS homing EXPORT homing_targets LIBRARY DESTINATION lib INCLUDES DE
 install(EXPORT homing_targets NAMESPACE homing:: FILE homing-targets.cmake DESTINATION lib/cmake/homing)
 if(TARGET tbb)
   install(TARGETS tbb LIBRARY DESTINATION lib/homing)
+  install(FILES ${debug_name} DESTINATION lib/homing)   # a link
   configure_file(${templates}/homing-tbb.pc.in ${config}/homing-tbb.pc @ONLY)
   install(FILES ${config}/homing-tbb.pc DESTINATION lib/pkgconfig)
 endif()
@@ -44,6 +45,7 @@ endif()
 
 configure_package_config_file(${templates}/homing-config.cmake.in ${config}/homing-config.cmake
                               INSTALL_DESTINATION lib/cmake/homing)
+# As libhoming's SOVERSION has it: what is built on 0.1 does not run on 0.2.
 write_basic_package_version_file(${config}/homing-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${config}/homing-config.cmake ${config}/homing-config-version.cmake DESTINATION lib/cmake/homing)
 configure_file(${templates}/homing.pc.in ${config}/homing.pc @ONLY)

@@ -35,3 +35,8 @@ if(NOT HOMING_SANITIZE)
 endif()
 set_target_properties(tbb PROPERTIES VERSION 12 SOVERSION 12 LINK_DEPENDS ${export_map}
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/homing)
+
+# Debug builds with oneTBB's own TBBConfig ask for this name. The symbols are the same, and so are the types.
+set(debug_name ${CMAKE_BINARY_DIR}/lib/homing/libtbb_debug.so.12)
+add_custom_command(TARGET tbb POST_BUILD BYPRODUCTS ${debug_name}
+                   COMMAND ${CMAKE_COMMAND} -E create_symlink libtbb.so.12 ${debug_name} VERBATIM)

@@ -1,7 +1,7 @@
 """Packaging: what is broken around the build is a message, not its end. Method: an MPI wrapper that can't compile, as
 Debian's openmpi-bin without its headers; scripts/build in a tree that was copied with its build folder, with a cmake
 that only notes how it is called; folders with spaces in their names; an environment of Python without pip; a GoogleTest
-in a folder of its own."""
+in a folder of its own; a project with Homing as a subdirectory."""
 
 import os
 import shlex
@@ -123,7 +123,17 @@ def gtest_elsewhere(folder):
         check(asked == ([options] if options else []), f"it finds GoogleTest in {place}", calls)
 
 
-for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup, gtest_elsewhere):
+def subdirectory(folder):
+    """Homing in the middle of a user's project: the message says how it is used instead."""
+    (folder / "CMakeLists.txt").write_text(
+        f'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nadd_subdirectory("{ROOT}" homing)\n')
+    done = subprocess.run(["cmake", "-S", folder, "-B", folder / "build"], text=True, capture_output=True)
+    said = " ".join(done.stderr.split())
+    check(done.returncode != 0 and said.count("CMake Error") == 1 and "use find_package(homing)" in said and "make install" in said,
+          "Homing as a subdirectory is refused, with the way that works", done)
+
+
+for test in (broken_mpi, copied_tree, paths_with_spaces, interrupted_setup, gtest_elsewhere, subdirectory):
     work = Path(tempfile.mkdtemp(prefix="homing-configure-"))
     try:
         test(work)

@@ -1,4 +1,5 @@
-// A user's program on oneTBB's headers: sums numbers in parallel and says whose library it runs on.
+// A user's program on oneTBB's headers: sums numbers in parallel and says whose library it runs on. CALLS, if it is
+// defined, is a function of another library, which says whether that is on Homing, too.
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
 #include <oneapi/tbb/version.h>
@@ -6,6 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+
+#ifdef CALLS
+bool CALLS();
+#endif
 
 int main() {
   const long sum = tbb::parallel_reduce(
@@ -15,6 +20,9 @@ int main() {
         return total;
       },
       std::plus<long>());
+#ifdef CALLS
+  if (!CALLS()) return 2;
+#endif
   const bool ours = std::strstr(TBB_runtime_version(), "oming") != nullptr;
   std::printf("sum %ld on %s\n", sum, ours ? "Homing" : "another library");
   return sum == 4999950000L && ours ? 0 : 1;
