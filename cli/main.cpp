@@ -20,7 +20,7 @@ constexpr subcommand table[] = {
     {"bandwidth", "measure bandwidth between CPU nodes and memory nodes (STREAM)", bandwidth_command, true},
     {"latency", "measure latency between CPU nodes and memory nodes, idle and under load", latency_command, true},
     {"doctor", "say what here helps or hurts, and what to do about it", doctor_command, true},
-    {"where", "show on which nodes a program's pages are, and in which domains its threads", where_command},
+    {"where", "show on which nodes a program's pages are, and of which nodes its threads' CPUs are", where_command},
     {"run", "run a program on Homing's libtbb.so.12", run_command},
     {"completions", "print the completions of a shell", completions_command},
     {"manual", "print a manual page", manual_command},

@@ -217,6 +217,9 @@ program_facts inspect(const std::string& path) {
   facts.tbb_path = tbb_in(list);
   if (!facts.tbb_path.empty()) {
     facts.links = linkage::with_tbb;
+  } else if (list.find("libtbb_debug.so.12 => ") != std::string::npos) {
+    facts.wants_debug_tbb = true;
+    facts.links = linkage::may_lead_to_tbb;  // whoever preloads ours has it
   } else {
     facts.links = leads_on(file.bytes()) || libraries_lead_on(list) ? linkage::may_lead_to_tbb : linkage::without_tbb;
   }

@@ -14,17 +14,18 @@ struct found_program {
 [[nodiscard]] found_program find_program(const std::string& name);
 
 enum class linkage {
-  unknown,         ///< a script, or not a 64-bit ELF file: no opinion
-  fixed,           ///< statically linked: no library can be chosen
-  with_tbb,        ///< the dynamic linker gives it a libtbb.so.12: `tbb_path`
-  without_tbb,     ///< it is given none, and can neither load one later nor start another program
-  may_lead_to_tbb  ///< it is given none, but loads libraries or starts programs (Python, a shell ...)
+  unknown,      ///< a script, or not a 64-bit ELF file: no opinion
+  fixed,        ///< statically linked: no library can be chosen
+  with_tbb,     ///< the dynamic linker gives it a libtbb.so.12: `tbb_path`
+  without_tbb,  ///< it is given none, and can neither load one later nor start another program
+  may_lead_to_tbb  ///< it is given none, but loads libraries or starts programs (Python, a shell ...), or has the debug one
 };
 
 struct program_facts {
   linkage links = linkage::unknown;
-  std::string tbb_path{};     ///< the libtbb.so.12 that it would get with the present environment
-  bool gains_rights = false;  ///< the linker ignores LD_LIBRARY_PATH
+  std::string tbb_path{};        ///< the libtbb.so.12 that it would get with the present environment
+  bool gains_rights = false;     ///< the linker ignores LD_LIBRARY_PATH
+  bool wants_debug_tbb = false;  ///< it is linked to libtbb_debug.so.12, as debug builds are, and to no other
 };
 
 /// Whether the program's file gives it rights that its caller may lack: set-user-ID, set-group-ID, or capabilities.

@@ -13,9 +13,22 @@ struct described {
   command_page page;
 };
 
+// Of `homing experiment`, which is a program of its own; a test compares them with its help.
+constexpr const char* experiment_words = "run status analyse report";
+
 std::vector<described> all_pages() {
   std::vector<described> result;
-  for (const subcommand& s : subcommands()) result.push_back({&s, page_of(s)});
+  std::vector<std::string> names;
+  for (const subcommand& s : subcommands()) {
+    result.push_back({&s, page_of(s)});
+    names.emplace_back(s.name);
+  }
+  for (described& d : result) {
+    if (d.page.name != "homing manual") continue;
+    for (option_page& option : d.page.options) {
+      if (option.names.empty()) option.choices = names;  // whose page
+    }
+  }
   return result;
 }
 
@@ -94,7 +107,7 @@ std::string bash(const std::vector<described>& pages) {
       if (option.choices.empty()) continue;
       const std::string words = "COMPREPLY=($(compgen -W \"" + joined(option.choices, " ") + "\" -- \"$cur\")); return";
       if (option.names.empty()) {
-        values += "      if [[ $cur != -* ]]; then " + words + "; fi\n";
+        values += "      if [[ $COMP_CWORD == 2 && $cur != -* ]]; then " + words + "; fi\n";
       } else {
         values += "      case $prev in " + joined(option.names, "|") + ") " + words + " ;; esac\n";
       }
@@ -102,6 +115,9 @@ std::string bash(const std::vector<described>& pages) {
     cases +=
         std::string("    ") + d.command->name + ")\n" + values + "      options=\"" + joined(options, " ") + "\" ;;\n";
   }
+  cases +=
+      std::string("    experiment)\n      if [[ $COMP_CWORD == 2 && $cur != -* ]]; then COMPREPLY=($(compgen -W \"") +
+      experiment_words + "\" -- \"$cur\")); return; fi\n      options=--help ;;\n";
   names.emplace_back("lab");
   names.emplace_back("experiment");
   return replaced(bash_head, "@subcommands@", joined(names, " ")) + cases + bash_tail;
@@ -148,6 +164,8 @@ std::string zsh(const std::vector<described>& pages) {
   out +=
       "    lab)\n      local -a found=(${(f)\"$(homing lab complete -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
       "      if (($#found)); then compadd -- $found; else _files; fi ;;\n";
+  out += std::string("    experiment)\n      if ((CURRENT == 2)); then compadd -- ") + experiment_words +
+         "; else _files; fi ;;\n";
   return out + "    *) _files ;;\n  esac\n}\n_homing \"$@\"\n";
 }
 
@@ -170,11 +188,15 @@ std::string fish(const std::vector<described>& pages) {
   out +=
       "complete -c homing -n '__fish_seen_subcommand_from lab' -a '(set -l said (commandline -opc) (commandline -ct); "
       "homing lab complete -- $said[3..] 2>/dev/null)'\n";
+  out += std::string(
+             "complete -c homing -n '__fish_seen_subcommand_from experiment; and not __fish_seen_subcommand_from ") +
+         experiment_words + "' -f -a '" + experiment_words + "'\n";
   for (const described& d : pages) {
     for (const option_page& option : d.page.options) {
-      out +=
-          std::string("complete -c homing -n 'not __fish_seen_subcommand_from lab; and __fish_seen_subcommand_from ") +
-          d.command->name + "'";
+      out += std::string(
+                 "complete -c homing -n 'not __fish_seen_subcommand_from lab experiment; and "
+                 "__fish_seen_subcommand_from ") +
+             d.command->name + "'";
       for (const std::string& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }

@@ -60,10 +60,12 @@ constexpr call_meaning meanings[] = {
     {"sched_setaffinity", health::bad, "workers can't be bound to their domains", "allow it in the seccomp profile"},
     {"membarrier", health::warn, "each look for work costs the busy threads a full fence",
      "allow it in the seccomp profile"},
-    {"perf_event_open", health::ok, "run --report says \"not measured\" for hardware traffic",
-     "sysctl kernel.perf_event_paranoid=2 or lower, and in a container a seccomp profile that allows it"},
-    {"hardware events", health::ok, "run --report says \"not measured\" for hardware traffic",
-     "virtual machines often have none: measure on the machine itself"},
+    {"perf_event_open", health::ok,
+     "run --report says \"not measured\" for memory traffic; it takes kernel.perf_event_paranoid at 2 or lower, "
+     "and in a container a seccomp profile that allows it",
+     ""},
+    {"hardware events", health::ok,
+     "run --report says \"not measured\" for memory traffic; virtual machines often have no events", ""},
 };
 
 }  // namespace
@@ -112,6 +114,14 @@ std::vector<finding> judge_calls(const std::vector<call_answer>& answers) {
   }
   if (!granted.empty()) result.insert(result.begin(), {health::ok, "system calls", "granted: " + granted, ""});
   return result;
+}
+
+finding judge_events(const known_events& events) {
+  const char* const topic = "memory traffic";
+  if (events.set == nullptr) {
+    return {health::ok, topic, events.reason + ": run --report says \"not measured\"", ""};
+  }
+  return {health::ok, topic, fmt::format("events of near and far memory are known for this CPU ({})", events.cpu), ""};
 }
 
 }  // namespace homing::cli

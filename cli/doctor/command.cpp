@@ -32,7 +32,8 @@ std::vector<finding> examine() {
   add(judge_libraries());
   add(judge_machine(*machine));
   add(judge_calls(try_calls()));
-  add({judge_balancing(platform::read_file("/proc/sys/kernel/numa_balancing"), machine->nodes().size()),
+  add({judge_events(find_events()),
+       judge_balancing(platform::read_file("/proc/sys/kernel/numa_balancing"), machine->nodes().size()),
        judge_huge_pages(platform::read_file("/sys/kernel/mm/transparent_hugepage/enabled"))});
   const auto online = platform::read_file("/sys/devices/system/cpu/online");
   const auto cpus = online ? platform::cpu_set::parse_list(*online) : std::nullopt;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/id_set.hpp"
+#include "run/traffic.hpp"
 #include "topology/machine.hpp"
 
 namespace homing::cli {
@@ -16,7 +17,7 @@ struct finding {
   health status = health::ok;
   std::string topic;   ///< a word or two
   std::string says;    ///< what is so, and what it means
-  std::string advice;  ///< what to do; empty if nothing
+  std::string advice;  ///< what to do; empty if nothing, and where the status is ok
 };
 
 /// What the kernel answered when the call was made harmlessly.
@@ -32,6 +33,8 @@ struct call_answer {
 // --- pure functions of what was read, so that a test can say what a machine is like ---
 
 [[nodiscard]] std::vector<finding> judge_calls(const std::vector<call_answer>& answers);
+/// Whether `run --report` could count near and far traffic, as far as the CPU's model goes.
+[[nodiscard]] finding judge_events(const known_events& events);
 /// The content of kernel.numa_balancing; nothing: the kernel has none.
 [[nodiscard]] finding judge_balancing(const std::optional<std::string>& text, std::size_t node_count);
 /// The content of transparent_hugepage/enabled.

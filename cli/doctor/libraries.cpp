@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include <homing/version.hpp>
+#include <memory>
+#include <type_traits>
 
 #include "common/program.hpp"
 #include "doctor/finding.hpp"
@@ -50,12 +52,26 @@ finding judge_ours() {
           "make install puts it there"};
 }
 
+// hwloc tells only its interface's version, but writes its own on each machine that it makes.
+std::string hwloc_version() {
+  hwloc_topology_t made = nullptr;
+  if (::hwloc_topology_init(&made) == 0) {
+    const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&::hwloc_topology_destroy)> owner(
+        made, &::hwloc_topology_destroy);
+    if (::hwloc_topology_set_synthetic(made, "pu:1") == 0 && ::hwloc_topology_load(made) == 0) {
+      const char* const version = ::hwloc_obj_get_info_by_name(::hwloc_get_root_obj(made), "hwlocVersion");
+      if (version != nullptr) return version;
+    }
+  }
+  const unsigned api = ::hwloc_get_api_version();
+  return fmt::format("of unknown version, with the interface of {}.{}.{}", api >> 16U, api >> 8U & 0xFFU, api & 0xFFU);
+}
+
 }  // namespace
 
 std::vector<finding> judge_libraries() {
   std::vector<finding> result{judge_ours(), judge_tbb()};
-  const unsigned api = ::hwloc_get_api_version();
-  result.push_back({health::ok, "hwloc", fmt::format("{}.{}.{}", api >> 16U, api >> 8U & 0xFFU, api & 0xFFU), ""});
+  result.push_back({health::ok, "hwloc", hwloc_version(), ""});
   utsname system{};
   if (::uname(&system) == 0) {
     int major = 0;

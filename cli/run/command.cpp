@@ -180,7 +180,7 @@ std::optional<std::string> contradiction(const run_options& options) {
 
 std::string shown(const run_report& report, const run_options& options) {
   if (!report.value && options.json) return json_text({{"error", report.error}});
-  if (!report.value) return "homing: " + report.error + '\n';
+  if (!report.value) return "homing: " + printable(report.error) + '\n';
   if (options.json) return json_text(*report.value);
   return options.csv ? report_csv(*report.value) : report_table(*report.value);
 }
@@ -193,10 +193,19 @@ int not_started(const std::string& program, int error_number, const run_options&
   return start_problem_code(error_number);
 }
 
+// Of a program of which no process loaded our library.
+std::string why_missed(const std::string& program, const program_facts& facts) {
+  const std::string preload = "LD_PRELOAD=" + own_library() + " chooses ours";
+  return "no process of " + program + " loaded our libtbb.so.12: " +
+         (facts.wants_debug_tbb ? "it is linked to libtbb_debug.so.12, as a debug build is; use a Release build, or "
+                                : "it uses no TBB, or a copy of its own; ") +
+         preload;
+}
+
 // Runs the program, and says so if none of its processes loaded our library: what it was linked to says little of what
 // it loads by itself, and a copy of its own (a Python wheel's) runs in silence. A report in its file is
 // proof, too.
-int run_and_verify(const arguments& program, const run_options& options, bool warned) {
+int run_and_verify(const arguments& program, const run_options& options, const program_facts& facts, bool warned) {
   const load_witness witness;
   if (!witness.problem().empty()) {
     complain("warning: can't see whether " + program.front() + " loads our libtbb.so.12: " + witness.problem());
@@ -208,19 +217,18 @@ int run_and_verify(const arguments& program, const run_options& options, bool wa
   const std::string& report = options.report_file;
   const bool reported = !report.empty() && fs::is_regular_file(report, error) && fs::file_size(report, error) > 0;
   if (!warned && !reported && !witness.has_seen()) {
-    complain("warning: no process of " + program.front() +
-             " loaded our libtbb.so.12: it uses no TBB, or a copy of its own; " + "LD_PRELOAD=" + own_library() +
-             " chooses ours");
+    complain("warning: " + why_missed(program.front(), facts));
   }
   return result.exit_code;
 }
 
-// Runs the program with its report in a file of ours, and shows it afterwards.
-int run_with_report(const arguments& program, const run_options& options) {
+// Runs the program with its report in a file of ours, and shows it afterwards. Where there is none, it says why.
+int run_with_report(const arguments& program, const run_options& options, const program_facts& facts, bool warned) {
   output_file picture(options.svg);
   std::string content;
   traffic_counter traffic;
   background_look looks;
+  const load_witness witness;
   run_result result{};
   {
     const temporary_report file;
@@ -231,7 +239,10 @@ int run_with_report(const arguments& program, const run_options& options) {
     content = file.content();
   }
   if (result.exec_error != 0) return not_started(program.front(), result.exec_error, options);
-  const run_report report = sum_report(content, {.fullest = looks.stop(), .traffic = traffic.read()});
+  run_report report = sum_report(content, {.fullest = looks.stop(), .traffic = traffic.read()});
+  if (content.empty() && !warned && witness.problem().empty() && !witness.has_seen()) {
+    report.error = "no report: " + why_missed(program.front(), facts);
+  }
   std::fputs(shown(report, options).c_str(), stderr);
   if (picture.is_wanted() && report.value) {
     picture.write(report_svg(*report.value, fs::path(program.front()).filename().string()));
@@ -253,10 +264,11 @@ int start(const run_options& options, const arguments& program) {
     return exit_run_failed;
   }
   const fs::path library = library_for(options);
-  const bool warned = !library.empty() && warn_about(program.front(), inspect(found.path), library);
-  if (options.table) return run_with_report(program, options);
+  const program_facts facts = library.empty() ? program_facts{} : inspect(found.path);
+  const bool warned = !library.empty() && warn_about(program.front(), facts, library);
+  if (options.table) return run_with_report(program, options, facts, warned);
   if (options.tbb != "homing") return become(program);
-  return run_and_verify(program, options, warned);
+  return run_and_verify(program, options, facts, warned);
 }
 
 int run(const arguments& args) {

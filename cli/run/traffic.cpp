@@ -89,31 +89,32 @@ bool is_known_event(const std::string& cpu, const std::string& event) {
   return encode(cpu + "::" + event).has_value();
 }
 
+known_events find_events() {
+  known_events found;
+  for (const std::string& name : present_cpus()) {
+    // Sandy Bridge EP counts these wrongly unless a workaround, which costs speed, is switched on.
+    if (name == "snb_ep") return {nullptr, name, "this CPU's events (Sandy Bridge EP) count wrongly"};
+    for (const event_set& set : event_sets()) {
+      if (has_word(set.cpus, name)) found = {&set, name, ""};
+    }
+  }
+  if (found.set == nullptr) found.reason = "no events of near and far memory are known for this CPU";
+  return found;
+}
+
 traffic_counter::~traffic_counter() {
   for (const open_event& event : open_) ::close(event.file);
 }
 
 void traffic_counter::attach(pid_t process) {
-  const std::vector<std::string> cpus = present_cpus();
-  const event_set* chosen = nullptr;
-  std::string cpu;
-  for (const std::string& name : cpus) {
-    // Sandy Bridge EP counts these wrongly unless a workaround, which costs speed, is switched on.
-    if (name == "snb_ep") {
-      reason_ = "this CPU's events (Sandy Bridge EP) count wrongly";
-      return;
-    }
-    for (const event_set& set : event_sets()) {
-      if (has_word(set.cpus, name)) chosen = &set, cpu = name;
-    }
-  }
-  if (chosen == nullptr) {
-    reason_ = "no events of near and far memory are known for this CPU";
+  const known_events known = find_events();
+  if (known.set == nullptr) {
+    reason_ = known.reason;
     return;
   }
   const auto open_all = [&](const std::vector<const char*>& names, reach where) {
     for (const char* name : names) {
-      auto attribute = encode(cpu + "::" + name);
+      auto attribute = encode(known.cpu + "::" + name);
       if (!attribute) {
         reason_ = std::string("libpfm4 does not know ") + name;
         return false;
@@ -133,7 +134,7 @@ void traffic_counter::attach(pid_t process) {
     }
     return true;
   };
-  if (open_all(chosen->near, reach::near) && open_all(chosen->far, reach::far)) return;
+  if (open_all(known.set->near, reach::near) && open_all(known.set->far, reach::far)) return;
   // A part of them would look like a ratio.
   for (const open_event& event : open_) ::close(event.file);
   open_.clear();

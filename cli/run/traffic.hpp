@@ -23,6 +23,20 @@ struct [[nodiscard]] traffic_result {
   std::string reason{};                 ///< then: why
 };
 
+struct event_set {
+  const char* cpus;  ///< libpfm4's names of the CPUs that have it, with spaces between
+  std::vector<const char*> near;
+  std::vector<const char*> far;
+};
+
+/// The events of this computer's CPU.
+struct known_events {
+  const event_set* set = nullptr;  ///< nothing: `reason` says why
+  std::string cpu{};               ///< libpfm4's name of it
+  std::string reason{};
+};
+[[nodiscard]] known_events find_events();
+
 /// Counts a process and all that it starts, from its exec on.
 ///
 /// Ownership: the counters are closed with it. Threads: one.
@@ -48,11 +62,6 @@ class traffic_counter {
 };
 
 /// The events that would be asked for, by CPU: for a test that libpfm4 knows all of them.
-struct event_set {
-  const char* cpus;  ///< libpfm4's names of the CPUs that have it, with spaces between
-  std::vector<const char*> near;
-  std::vector<const char*> far;
-};
 [[nodiscard]] const std::vector<event_set>& event_sets();
 
 /// Whether libpfm4 can encode the event for the named CPU, present or not.

@@ -1,4 +1,7 @@
 /// `homing topology`: the machine as a program on Homing would see it, for people and for programs.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -130,6 +133,12 @@ std::string machine_csv(const machine& m) {
   return out;
 }
 
+// How wide a terminal is that the text goes to; anything else is as wide as the text likes.
+std::size_t columns_of_stdout() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : text_columns_max;
+}
+
 }  // namespace
 
 int topology_command(const arguments& args) {
@@ -179,7 +188,9 @@ int topology_command(const arguments& args) {
     output_file file(picture);
     file.write(draw_svg(*m, free));
   }
-  const std::string out = json ? json_text(machine_json(*m, free)) : csv ? machine_csv(*m) : draw_text(*m, free);
+  const std::string out = json  ? json_text(machine_json(*m, free))
+                          : csv ? machine_csv(*m)
+                                : draw_text(*m, free, columns_of_stdout());
   std::fputs(out.c_str(), stdout);
   return exit_ok;
 }

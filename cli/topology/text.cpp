@@ -13,9 +13,9 @@ namespace {
 
 using namespace homing::topology;
 
-constexpr std::size_t columns = 80;
-constexpr std::size_t box_width_max = columns - 4;  // within its frame
-constexpr std::size_t nodes_drawn_max = 14;         // of the matrix: what fits the columns
+constexpr std::size_t box_width_min = 24;  // within its frame: less is no list of CPUs
+constexpr std::size_t frame_width = 4;
+constexpr std::size_t nodes_drawn_max = 14;  // of the matrix: what fits the columns
 
 using box = std::vector<std::string>;
 
@@ -23,7 +23,8 @@ std::string counted(std::size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-box domain_box(const machine& m, std::size_t index, const free_memory& free) {
+box domain_box(const machine& m, std::size_t index, const free_memory& free, std::size_t columns) {
+  const std::size_t box_width_max = std::max(box_width_min + frame_width, columns) - frame_width;
   const domain& d = m.domains()[index];
   box lines{domain_title(m, index)};
   const auto add = [&](const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); };
@@ -64,7 +65,7 @@ std::string draw_row(std::span<const box> boxes, std::size_t width) {
   return text + rule + '\n';
 }
 
-std::string draw_boxes(const std::vector<box>& boxes) {
+std::string draw_boxes(const std::vector<box>& boxes, std::size_t columns) {
   std::size_t width = 0;
   for (const box& b : boxes) width = std::max(width, width_of(b));
   const std::size_t in_row = std::max<std::size_t>(1, (columns + 2) / (width + 6));
@@ -188,7 +189,8 @@ std::vector<std::string> limit_sentences(const machine& m) {
   return lines;
 }
 
-std::string draw_text(const machine& m, const free_memory& free) {
+std::string draw_text(const machine& m, const free_memory& free, std::size_t columns) {
+  columns = std::min(columns, text_columns_max);
   const char* const kind = m.kind() == domain_kind::l3       ? "L3 group"
                            : m.kind() == domain_kind::socket ? "socket"
                                                              : "NUMA node";
@@ -197,11 +199,11 @@ std::string draw_text(const machine& m, const free_memory& free) {
                                  counted(m.domains().size(), "domain"), kind, many,
                                  counted(m.usable_cpus(), "usable CPU"), counted(m.default_concurrency(), "thread"));
   std::vector<box> boxes;
-  for (std::size_t i = 0; i < m.domains().size(); ++i) boxes.push_back(domain_box(m, i, free));
+  for (std::size_t i = 0; i < m.domains().size(); ++i) boxes.push_back(domain_box(m, i, free, columns));
   for (const node& n : m.nodes()) {
     if (n.cpus.empty()) boxes.push_back(tier_box(n, free));
   }
-  text += draw_boxes(boxes) + draw_distances(m);
+  text += draw_boxes(boxes, columns) + draw_distances(m);
   const std::vector<std::string> limits = limit_sentences(m);
   text += "limits: " + limits.front() + '\n';
   for (std::size_t i = 1; i < limits.size(); ++i) text += "        " + limits[i] + '\n';

@@ -1,6 +1,7 @@
 /// A machine as a drawing in text and as a picture.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,8 +16,12 @@ using free_memory = std::map<int, std::uint64_t>;
 /// What the kernel says now; empty for a virtual machine and where the kernel does not say.
 [[nodiscard]] free_memory read_free_memory(const topology::machine& m);
 
-/// Boxes of domains with their L3 groups and CPUs, the other nodes, distances, limits. ASCII, 80 columns.
-[[nodiscard]] std::string draw_text(const topology::machine& m, const free_memory& free);
+inline constexpr std::size_t text_columns_max = 80;
+
+/// Boxes of domains with their L3 groups and CPUs, the other nodes, distances, limits. ASCII. Boxes stand side by side
+/// as far as `columns` go; at most 80 of them are used.
+[[nodiscard]] std::string draw_text(const topology::machine& m, const free_memory& free,
+                                    std::size_t columns = text_columns_max);
 
 /// The same as a self-contained SVG picture, which follows the reader's light or dark setting.
 [[nodiscard]] std::string draw_svg(const topology::machine& m, const free_memory& free);

@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, NoReturn, Optional
 
 import typer
 from homing_commands import stdout, streams
@@ -70,7 +70,7 @@ def run(
     retry: Annotated[bool, typer.Option("--retry", help="do runs again that failed")] = False,
     minutes: Annotated[Optional[float], typer.Option(min=0, help="begin nothing after so long; the next call goes on")] = None,
     runs: Annotated[Optional[int], typer.Option(min=1, help="so many runs at most")] = None,
-    dry: Annotated[bool, typer.Option("--dry", help="say what would be run, in order, and run nothing")] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="say what would be run, in order, and run nothing; checks the words of programs if a build is at hand")] = False,
     build: Build = None,
     stock: Stock = None,
     as_json: Json = False,
@@ -90,9 +90,12 @@ def run(
     store = rows.Rows(path, design)
     for line in design.moved.told if design.moved else ():
         tell(line)
+    batches = plan.missing(design, set() if restart else rows.done(store.load(), retry))
     if dry:
-        _dry(design, store, retry, as_json)
+        _dry(design, batches, known.at_hand(build, stock) if batches else None, as_json)
         return
+    if not batches:  # which needs no build
+        _end_run(campaign.status(design, store), True, as_json)
     places = Places.find(build, stock)
     known.refuse_unknown(design, places)
     reason = here.counters_missing(places) if design.moved else ""
@@ -104,12 +107,19 @@ def run(
             tell(f"the rows that stood are in {aside}")
         bounds = campaign.Bounds(None if minutes is None else 60 * minutes, runs, retry)
         found = campaign.run(design, places, store, bounds, Progress())
+    _end_run(found, minutes is not None or runs is not None, as_json)
+
+
+def _end_run(found: dict[str, Any], bounded: bool, as_json: bool) -> NoReturn:
     _print(found) if as_json else _tell_status(found)
-    raise typer.Exit(1 if found["failed"] or (found["left"] and minutes is None and runs is None) else 0)
+    raise typer.Exit(1 if found["failed"] or (found["left"] and not bounded) else 0)
 
 
-def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
-    batches = plan.missing(design, rows.done(store.load(), retry))
+def _dry(design: Design, batches: list[list[plan.Run]], places: Optional[Places], as_json: bool) -> None:
+    if batches and places is not None:
+        known.refuse_unknown(design, places)
+    elif batches:
+        tell("no build is at hand, so that the words of programs are not checked; --build names one")
     listed = [{"run": one.key, "boot": number, "block": one.block, **dict(one.cell.levels)}
               for number, batch in enumerate(batches) for one in batch]
     if as_json:
@@ -118,6 +128,8 @@ def _dry(design: Design, store: rows.Rows, retry: bool, as_json: bool) -> None:
     for one in listed:
         levels = ", ".join(f"{name} {level}" for name, level in one.items() if name not in ("run", "boot", "block"))
         print(f"block {one['block'] + 1}, batch {one['boot'] + 1}: {levels}")
+    if not listed:
+        print("nothing to run")
 
 
 @app.command(cls=Command)

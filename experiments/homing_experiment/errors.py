@@ -1,8 +1,6 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
-import os
-
-from homing_commands.errors import CommandError
+from homing_commands.errors import CommandError, place_of
 
 
 class ExperimentError(CommandError):
@@ -18,6 +16,5 @@ class DesignError(ExperimentError):
 
 def of_system(error: OSError) -> ExperimentError:
     """What the system refused, where nothing nearer knows what that was for."""
-    what = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
-    return ExperimentError(f"{what}{error.strerror or error}", "expected a file that can be used; name another, or "
+    return ExperimentError(f"{place_of(error)}{error.strerror or error}", "expected a file that can be used; name another, or "
                            "change what the system allows")

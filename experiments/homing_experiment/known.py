@@ -37,6 +37,17 @@ def refuse_unknown(design: Design, places: Places) -> None:
             raise _unknown(design, cell, "size", f"one of {name}'s sizes: {', '.join(sizes[name])}" if sizes[name] else f"none: {name} has no sizes")
 
 
+def at_hand(build: Path | None, stock: Path | None) -> Places | None:
+    """A build with programs that could be asked; None if there is none, and the user named none."""
+    try:
+        found = Places.find(build, stock)
+    except ExperimentError:
+        if build:
+            raise
+        return None
+    return found if build or _programs(found.build) else None
+
+
 def _unknown(design: Design, cell: Cell, setting: str, expected: str, hint: str = "") -> DesignError:
     return DesignError(f"{design.path}: {cell.said_at[setting]}", repr(cell.settings[setting]), expected + hint)
 

@@ -32,7 +32,11 @@ class Places:
 
     @staticmethod
     def find(build: Path | None, stock: Path | None) -> Places:
-        given = build or Path(os.environ.get("HOMING_EXPERIMENT_BUILD") or ROOT / "build" / "release")
+        named = build or os.environ.get("HOMING_EXPERIMENT_BUILD")
+        if not named and not (ROOT / "CMakeLists.txt").is_file():  # not in the source tree
+            raise ExperimentError("this command is installed without the programs that campaigns run",
+                                  "name a build of the source tree: --build DIR, or HOMING_EXPERIMENT_BUILD=DIR")
+        given = Path(named or ROOT / "build" / "release")
         folder = stock or Path(os.environ.get("HOMING_VENV") or ROOT / ".venv") / "lib"
         found = Places(given.absolute(), folder.absolute())
         if not found.homing.is_file():

@@ -1,9 +1,8 @@
 """What can go wrong, as one clear line: what it was, what was expected, what to do."""
 
 import errno
-import os
 
-from homing_commands.errors import CommandError
+from homing_commands.errors import CommandError, place_of
 
 
 _SHORT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
@@ -19,9 +18,8 @@ class LabError(CommandError):
 
 def of_system(error: OSError) -> LabError:
     """What the system refused, where nothing nearer knows what that was for."""
-    what = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes, os.PathLike)) else ""
     hint = "expected a disk with room, and limits (ulimit -a) that allow for it" if error.errno in _SHORT else ""
-    return LabError(f"{what}{error.strerror or error}", hint)
+    return LabError(f"{place_of(error)}{error.strerror or error}", hint)
 
 
 def shortened(text: str) -> str:

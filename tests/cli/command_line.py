@@ -111,6 +111,7 @@ def external(folder):
     check("wrong" not in homing("topology", env=path).out, "built-in subcommands come first")
     seen = homing("nosuch", env=path)
     check(seen.code == 127 and "homing-nosuch" in seen.err, "unknown everywhere", seen)
+    check("of which nodes its threads' CPUs are" in homing("--help").out, "where: nodes, not domains")
     script(folder / "homing-locked", "#!/bin/sh\n", 0o644)
     seen = homing("locked", env={"PATH": str(folder)})
     check(seen.code == 126 and "homing-locked" in seen.err, "not executable", seen)

@@ -2,6 +2,7 @@
 """Property: `homing completions` gives scripts that their shells accept and that complete subcommands, options and
 values. Method: bash runs its function on words; zsh and fish check theirs where they are installed."""
 
+import re
 import shutil
 import subprocess
 
@@ -44,6 +45,14 @@ def bash(folder):
     check("lab" in complete(path, "la"), "the lab")
     seen = complete(path, "help", "")
     check({"topology", "run", "lab"} <= seen and not any(word.startswith("-") for word in seen) and complete(path, "he") == {"help"}, "help", seen)
+    seen = complete(path, "manual", "")
+    check({"topology", "run", "manual"} <= seen, "whose manual page", seen)
+    (folder / "man1").mkdir()
+    check(complete(path, "manual", "--folder", f"{folder}/m") == {f"{folder}/man1"}, "a folder is no subcommand")
+    words = set(re.findall(r"^  ([a-z]+) ", homing("experiment", "--help").out.partition("Commands:")[2], re.MULTILINE))
+    seen = complete(path, "experiment", "")
+    check({"run", "status"} <= seen and (not words or seen == words), "the words of homing experiment", (seen, words))
+    check(complete(path, "experiment", "status", f"{folder}/m") == {f"{folder}/man1"}, "a campaign is a file")
     check("--json" not in complete(path, "run", "--", "--"), "after -- the words are the program's")
 
 

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -25,9 +26,23 @@ def forms_agree(_):
     check([f["topic"] for f in seen["findings"]] == [r["topic"] for r in rows], "the same topics", rows)
     check(seen["ok"] + seen["warn"] + seen["bad"] == len(rows), "counts", seen)
     check(all(r["status"] in ("ok", "warn", "bad") and r["says"] for r in rows), "each says something", rows)
+    check(all(r["status"] != "ok" or not r["advice"] for r in rows), "ok: nothing to do", rows)
     check(all(r["topic"] in text.out for r in rows) and text.out.splitlines()[-1].startswith(f"{seen['ok']} ok"), "text", text)
-    for topic in ("homing", "libtbb.so.12", "hwloc", "kernel", "domains", "numa_balancing", "huge pages"):
+    for topic in ("homing", "libtbb.so.12", "hwloc", "kernel", "domains", "memory traffic", "numa_balancing", "huge pages"):
         check(find(seen, topic) is not None, topic, seen)
+
+
+def hwloc_and_events(_):
+    seen = json.loads(homing("doctor", "--json").out)
+    # What the library calls itself, whatever variables say of the machine.
+    made_up = json.loads(homing("doctor", "--json", env={"HWLOC_SYNTHETIC": "node:2 pu:1", "HWLOC_COMPONENTS": "-synthetic"}).out)
+    check(find(seen, "hwloc")["says"] == find(made_up, "hwloc")["says"], "hwloc's version is the library's", made_up)
+    if shutil.which("dpkg-query"):
+        asked = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "libhwloc15"], text=True, capture_output=True)
+        check(asked.returncode != 0 or asked.stdout.startswith(find(seen, "hwloc")["says"] + "-"), "and the one that is installed", (asked, seen))
+    known = "not measured" not in find(seen, "memory traffic")["says"]
+    report = json.loads(homing("run", "--json", "--", sys.executable, "-c", "import ctypes; ctypes.CDLL('libtbb.so.12')").err)
+    check(known or report["traffic_reason"] in find(seen, "memory traffic")["says"], "events of this CPU: as homing run says", (seen, report))
 
 
 def strict(_):
@@ -72,4 +87,4 @@ def bad_input(_):
         check(seen.code == 2 and seen.out == "" and seen.err.count("\n") == 1, f"wrong usage: {words}", seen)
 
 
-main([forms_agree, strict, sandbox, ranks, bad_input])
+main([forms_agree, hwloc_and_events, strict, sandbox, ranks, bad_input])

@@ -4,6 +4,7 @@ a setting that misses its name, is told. Method: a set-user-ID program on our li
 a reader, no /proc, misspelt variables; what needs root is left out for others."""
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -186,8 +187,25 @@ def loaded(folder):
     check(seen.code == 0 and seen.err == "", "a child that loads ours will do", seen)
     seen = run_it("--", "sh", "-c", "exit 3")
     check(seen.code == 3 and seen.err.count("\n") == 1 and "it uses no TBB" in seen.err, "no TBB at all: said, and no error", seen)
+    seen = run_it("--report", "--", "sh", "-c", "exit 3")
+    check(seen.code == 3 and seen.err.count("\n") == 1 and "no report: no process of sh loaded our" in seen.err and "it uses no TBB" in seen.err,
+          "for a table: the same line", seen)
+    seen = run_it("--json", "--", "sh", "-c", "exit 3")
+    check("it uses no TBB" in json.loads(seen.err)["error"], "in JSON, too", seen)
+    gone = "import ctypes, os; ctypes.CDLL('libtbb.so.12'); os._exit(0)"
+    seen = run_it("--report", "--", sys.executable, "-c", gone)
+    check("ended abruptly" in seen.err and "uses no TBB" not in seen.err, "ours, and no report all the same", seen)
     seen = run_it("--", "nosuchprogram")
     check(seen.code == 127 and "loaded" not in seen.err, "what did not start loaded nothing", seen)
+    debug = folder / "lib/libtbb_debug.so.12"
+    program(folder, "-shared", "-fPIC", "-Wl,-soname,libtbb_debug.so.12", name="debug", text="int TBB_runtime_interface_version(void) { return 1; }\n").rename(debug)
+    of_debug = program(folder, debug, f"-Wl,-rpath,{debug.parent}", name="of_debug")
+    for form in [], ["--report"]:
+        seen = run_it(*form, "--", of_debug)
+        check(seen.code == 0 and seen.err.count("\n") == 1 and "linked to libtbb_debug.so.12" in seen.err and "Release build" in seen.err
+              and f"LD_PRELOAD={LIBRARY}" in seen.err and "uses no TBB" not in seen.err, f"a debug build: {form}", seen)
+    seen = run_it("--", of_debug, env={"LD_PRELOAD": str(LIBRARY)})
+    check(seen.code == 0 and seen.err == "", "the advice works there, too", seen)
     seen = run_it("--tbb=stock", "--", "sh", "-c", "exit 3")
     check(seen.code == 3 and seen.err == "", "with stock TBB nobody asks", seen)
     seen = run_it("--", path, env={"TMPDIR": str(folder / "none")})

@@ -2,15 +2,21 @@
 """Property: `homing topology` shows the machine that a program would see, in three forms that agree, and its exit code
 says whether it could. Method: made-up machines, the real one under a narrowed mask, and bad input."""
 
+import contextlib
 import csv
+import fcntl
 import io
 import json
 import os
+import pty
 import re
+import struct
+import subprocess
+import termios
 from pathlib import Path
 from xml.etree import ElementTree
 
-from command import check, homing, main
+from command import COMMAND, check, homing, main
 
 INTERLEAVED = "node:2 core:160 pu:2(indexes=node:core)"   # a node has every second CPU
 FIXTURES = Path(__file__).resolve().parent.parent / "data/topology"
@@ -70,6 +76,23 @@ def nodes_and_memory(_):
           "a socket's nodes, each with its memory", text)
     seen = json.loads(homing("topology", "--json", *sockets).out)
     check([d["nodes"] for d in seen["domains"]] == [[0, 1], [2, 3]], "in JSON, too", seen)
+
+
+def narrow_terminal(_):
+    """One box below the other where two are too wide; by a terminal of our own."""
+    for width, cores, rows in ((40, 2, 4), (62, 2, 2), (200, 2, 2), (40, 40, 4)):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        done = subprocess.run([COMMAND, "topology", "--topology", f"pack:2 node:2 core:{cores} pu:1(indexes=node:core)"], stdout=theirs, stderr=subprocess.PIPE)
+        os.close(theirs)
+        text = b""
+        with contextlib.suppress(OSError):   # EIO: all is read
+            while block := os.read(ours, 65536):
+                text += block
+        os.close(ours)
+        boxes = [line.rstrip() for line in text.decode().splitlines() if line.startswith(("+", "|"))]
+        rules = [line for line in boxes if line.startswith("+")]
+        check(done.returncode == 0 and len(rules) == 2 * rows and all(len(line) <= width for line in boxes), f"{width} columns, {cores} cores", text.decode())
 
 
 def thread_limit(_):
@@ -147,4 +170,4 @@ def bad_input(folder):
         check(seen.code == 2 and seen.out == "" and "--help" in seen.err, f"wrong usage: {' '.join(words)}", seen)
 
 
-main([forms_agree, variables_and_options, nodes_and_memory, thread_limit, picture, real_machine, bad_input])
+main([forms_agree, variables_and_options, nodes_and_memory, narrow_terminal, thread_limit, picture, real_machine, bad_input])

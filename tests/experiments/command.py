@@ -50,6 +50,10 @@ def check(condition: bool, what: str, seen: subprocess.CompletedProcess | str = 
 def campaign(file: Path) -> None:
     seen = run("run", "--dry", str(file))
     check(seen.returncode == 0 and len(seen.stdout.splitlines()) == 24, "a plan of 24 runs", seen)
+    wrong = file.with_name("wrong.toml")
+    wrong.write_text(TEXT.replace('"small"', '"wrong"').replace('"openmp", "h', '"bogus", "h').replace('baseline = { variant = "openmp" }', ""))
+    seen = run("run", "--dry", str(wrong))
+    check(seen.returncode == 2 and seen.stdout == "" and "'bogus'; expected one of transpose's variants" in seen.stderr, "a plan is checked as a run is", seen)
     seen = run("run", str(file), "--runs", "5", "--json")
     check(seen.returncode == 0 and json.loads(seen.stdout)["done"] == 5 and seen.stderr == "", "five runs, quietly", seen)
     process = subprocess.Popen([HOMING, "experiment", "run", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -66,6 +70,10 @@ def campaign(file: Path) -> None:
     check({row["kind"] for row in found} == {"virtual"}, "rows say that the machine is made up")
     check({row["result"] for row in found} == {"right"}, "every result was checked")
     check(json.loads(run("status", str(file), "--json").stdout) == status, "status says the same")
+    seen = subprocess.run([HOMING, "experiment", "run", str(file), "--json"], capture_output=True, text=True, env=os.environ | {"HOMING_EXPERIMENT_BUILD": "/nowhere"})
+    check(seen.returncode == 0 and json.loads(seen.stdout) == status and seen.stderr == "", "what is done needs no build", seen)
+    seen = run("run", "--dry", str(file))
+    check(seen.returncode == 0 and seen.stdout == "nothing to run\n" and seen.stderr == "", "nothing is left", seen)
 
 
 def meaning(file: Path) -> None:
@@ -174,6 +182,12 @@ def wrong_words(file: Path) -> None:
               and seen.stderr.count("\n") == 1, f"empty: {name}", seen)
 
 
+def a_working_folder_that_is_gone(folder: Path) -> None:
+    gone = folder / "gone"
+    seen = subprocess.run(["bash", "-c", f"mkdir '{gone}' && cd '{gone}' && rmdir '{gone}' && '{HOMING}' experiment report x.toml"], capture_output=True, text=True)
+    check(seen.returncode != 0 and "Traceback" not in seen.stderr and ("working folder" in seen.stderr or "x.toml" in seen.stderr), "a working folder that is gone is named", seen)
+
+
 def output_that_cant_be_written(file: Path) -> None:
     for words in (f"status '{file}'", f"status '{file}' --json", f"status '{file}' --csv", f"run --dry '{file}'", "--help"):
         for to, said in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
@@ -202,6 +216,7 @@ def main() -> None:
         wrong_words(file)
         output_that_cant_be_written(file)
         a_closed_stderr(file)
+        a_working_folder_that_is_gone(file.parent)
         campaign(file)
         on_this_machine(file.parent)
         seen = run("analyse", str(file))

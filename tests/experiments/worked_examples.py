@@ -430,9 +430,16 @@ class Whole(Campaign):
                   "rows": "", "commits": [],
                   "builds": 1, "failed": []}
         with (mock.patch.object(cli.campaign, "run", lambda *_: status), mock.patch.object(cli.known, "refuse_unknown"),
-              mock.patch.object(cli.Places, "find")):
+              mock.patch.object(cli.Places, "find"), mock.patch.object(cli.plan, "missing", lambda *_: [[None]])):
             self.assertEqual([self.command("run", str(self.file), *more)[0]
                               for more in ([], ["--runs", "1"], ["--minutes", "1"])], [1, 0, 0])
+
+    def test_a_campaign_that_is_done_needs_no_build(self):
+        with mock.patch.object(cli.Places, "find", side_effect=AssertionError):
+            code, out, err = self.command("run", str(self.file))
+            self.assertEqual((code, "36 of 36 runs" in out, err), (0, True, ""))
+            self.assertEqual(self.command("run", "--dry", str(self.file)), (0, "nothing to run\n", ""))
+            self.assertEqual(json.loads(self.command("run", "--dry", "--json", str(self.file))[1])["runs"], [])
 
     def test_measured_and_modelled_do_not_mix(self):
         text = self.store.path.read_text()

@@ -47,6 +47,15 @@ def empty_words(_):
     check(seen.code == 2 and "both" not in seen.err, "no format", seen)
 
 
+def a_working_folder_that_is_gone(folder):
+    for words in ("report x", "report x --svg picture.svg"):
+        gone = folder / "gone"
+        line = f"mkdir '{gone}' && cd '{gone}' && rmdir '{gone}' && '{COMMAND}' lab {words}"
+        seen = Result(subprocess.run(["bash", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True))
+        check(seen.code != 0 and seen.err.endswith("homing lab: the working folder can't be used: No such file or directory\n"),
+              f"a working folder that is gone: {words}", seen)
+
+
 def folders_of_ones_own(folder):
     a_file = folder / "file"
     a_file.touch()
@@ -83,4 +92,4 @@ def one_bad_file_of_a_folder(folder):
     check(seen.code == 2 and f"{folder}/bar.toml: not TOML" in seen.err, "the bad one", seen)
 
 
-main([output_that_cant_be_written, empty_words, folders_of_ones_own, one_bad_file_of_a_folder])
+main([output_that_cant_be_written, empty_words, a_working_folder_that_is_gone, folders_of_ones_own, one_bad_file_of_a_folder])

@@ -1,6 +1,7 @@
 // Property: each finding of `homing doctor` follows from what was read, and says what to do where it isn't ok.
 // Method: its pure functions, given kernels, sandboxes, machines and neighbours that are made up.
 #include <gtest/gtest.h>
+#include <hwloc.h>
 
 #include <cerrno>
 #include <map>
@@ -31,6 +32,31 @@ TEST(Doctor, RefusedCallsSayWhatIsLost) {
   ASSERT_NE(find(all, "move_pages"), nullptr);
   EXPECT_NE(find(all, "move_pages")->says.find("hidden by a sandbox"), std::string::npos);
   EXPECT_EQ(find(all, "system calls")->says, "granted: set_mempolicy, membarrier");
+}
+
+TEST(Doctor, WhatIsOkHasNothingToDo) {
+  for (const char* name : {"get_mempolicy", "migrate_pages", "perf_event_open", "hardware events"}) {
+    const auto all = judge_calls({{name, ENOENT}});
+    ASSERT_EQ(all.size(), 1U) << name;
+    EXPECT_EQ(all.front().status, health::ok) << name;
+    EXPECT_TRUE(all.front().advice.empty()) << name;
+  }
+}
+
+TEST(Doctor, EventsOfTheCpu) {
+  const finding none = judge_events({nullptr, "", "no events are known"});
+  EXPECT_EQ(none.status, health::ok);
+  EXPECT_NE(none.says.find("no events are known"), std::string::npos);
+  EXPECT_NE(none.says.find("not measured"), std::string::npos);
+  const finding some = judge_events({event_sets().data(), "icx", ""});
+  EXPECT_NE(some.says.find("icx"), std::string::npos);
+  EXPECT_EQ(some.says.find("not measured"), std::string::npos);
+}
+
+TEST(Doctor, HwlocsVersionIsNotItsInterfaces) {
+  const auto all = judge_libraries();
+  ASSERT_NE(find(all, "hwloc"), nullptr);
+  EXPECT_EQ(find(all, "hwloc")->says, HWLOC_VERSION);
 }
 
 TEST(Doctor, CallsAreReallyMadeInSandboxes) {
