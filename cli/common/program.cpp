@@ -218,8 +218,7 @@ program_facts inspect(const std::string& path) {
   if (!facts.tbb_path.empty()) {
     facts.links = linkage::with_tbb;
   } else if (list.find("libtbb_debug.so.12 => ") != std::string::npos) {
-    facts.wants_debug_tbb = true;
-    facts.links = linkage::may_lead_to_tbb;  // whoever preloads ours has it
+    facts.links = linkage::may_lead_to_tbb;  // ours has that name, too
   } else {
     facts.links = leads_on(file.bytes()) || libraries_lead_on(list) ? linkage::may_lead_to_tbb : linkage::without_tbb;
   }

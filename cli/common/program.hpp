@@ -23,9 +23,8 @@ enum class linkage {
 
 struct program_facts {
   linkage links = linkage::unknown;
-  std::string tbb_path{};        ///< the libtbb.so.12 that it would get with the present environment
-  bool gains_rights = false;     ///< the linker ignores LD_LIBRARY_PATH
-  bool wants_debug_tbb = false;  ///< it is linked to libtbb_debug.so.12, as debug builds are, and to no other
+  std::string tbb_path{};     ///< the libtbb.so.12 that it would get with the present environment
+  bool gains_rights = false;  ///< the linker ignores LD_LIBRARY_PATH
 };
 
 /// Whether the program's file gives it rights that its caller may lack: set-user-ID, set-group-ID, or capabilities.

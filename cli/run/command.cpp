@@ -194,18 +194,16 @@ int not_started(const std::string& program, int error_number, const run_options&
 }
 
 // Of a program of which no process loaded our library.
-std::string why_missed(const std::string& program, const program_facts& facts) {
-  const std::string preload = "LD_PRELOAD=" + own_library() + " chooses ours";
-  return "no process of " + program + " loaded our libtbb.so.12: " +
-         (facts.wants_debug_tbb ? "it is linked to libtbb_debug.so.12, as a debug build is; use a Release build, or "
-                                : "it uses no TBB, or a copy of its own; ") +
-         preload;
+std::string why_missed(const std::string& program) {
+  return "no process of " + program +
+         " loaded our libtbb.so.12: it uses no TBB, or a copy of its own; LD_PRELOAD=" + own_library() +
+         " chooses ours";
 }
 
 // Runs the program, and says so if none of its processes loaded our library: what it was linked to says little of what
 // it loads by itself, and a copy of its own (a Python wheel's) runs in silence. A report in its file is
 // proof, too.
-int run_and_verify(const arguments& program, const run_options& options, const program_facts& facts, bool warned) {
+int run_and_verify(const arguments& program, const run_options& options, bool warned) {
   const load_witness witness;
   if (!witness.problem().empty()) {
     complain("warning: can't see whether " + program.front() + " loads our libtbb.so.12: " + witness.problem());
@@ -217,13 +215,13 @@ int run_and_verify(const arguments& program, const run_options& options, const p
   const std::string& report = options.report_file;
   const bool reported = !report.empty() && fs::is_regular_file(report, error) && fs::file_size(report, error) > 0;
   if (!warned && !reported && !witness.has_seen()) {
-    complain("warning: " + why_missed(program.front(), facts));
+    complain("warning: " + why_missed(program.front()));
   }
   return result.exit_code;
 }
 
 // Runs the program with its report in a file of ours, and shows it afterwards. Where there is none, it says why.
-int run_with_report(const arguments& program, const run_options& options, const program_facts& facts, bool warned) {
+int run_with_report(const arguments& program, const run_options& options, bool warned) {
   output_file picture(options.svg);
   std::string content;
   traffic_counter traffic;
@@ -241,7 +239,7 @@ int run_with_report(const arguments& program, const run_options& options, const 
   if (result.exec_error != 0) return not_started(program.front(), result.exec_error, options);
   run_report report = sum_report(content, {.fullest = looks.stop(), .traffic = traffic.read()});
   if (content.empty() && !warned && witness.problem().empty() && !witness.has_seen()) {
-    report.error = "no report: " + why_missed(program.front(), facts);
+    report.error = "no report: " + why_missed(program.front());
   }
   std::fputs(shown(report, options).c_str(), stderr);
   if (picture.is_wanted() && report.value) {
@@ -266,9 +264,9 @@ int start(const run_options& options, const arguments& program) {
   const fs::path library = library_for(options);
   const program_facts facts = library.empty() ? program_facts{} : inspect(found.path);
   const bool warned = !library.empty() && warn_about(program.front(), facts, library);
-  if (options.table) return run_with_report(program, options, facts, warned);
+  if (options.table) return run_with_report(program, options, warned);
   if (options.tbb != "homing") return become(program);
-  return run_and_verify(program, options, facts, warned);
+  return run_and_verify(program, options, warned);
 }
 
 int run(const arguments& args) {
