@@ -38,25 +38,40 @@ const scenario refused("refusals: a refusal ends beside a call that was refused"
   require_worker(w);
 });
 
+/// The first arena has the only share, and was refused a worker for its task.
+struct two_arenas {
+  world w{2};
+  arena& b;
+  visit in_b;
+  arena& a;
+  visit in_a;
+
+  two_arenas() : b(make_first(w)), in_b(b), a(push_and_make_second()), in_a(a) {}
+
+ private:
+  static arena& make_first(world& w) {
+    refuse_once(w);
+    return w.make(2);
+  }
+  arena& push_and_make_second() {
+    in_b.push();
+    return w.make(2);
+  }
+};
+
 /// [A15] What was refused a worker lies in one arena. The refusal ends at a push in another, where nothing is left.
 const scenario refused_elsewhere("refusals: a refusal ends at a push in another arena", bounds, [] {
-  world w(2);
-  refuse_once(w);
-  arena& b = w.make(2);
-  visit in_b(b);
-  in_b.push();
-  arena& a = w.make(2);
-  visit in_a(a);
+  two_arenas two;
   const auto push_and_take = [&] {
-    in_a.push();
-    static_cast<void>(a.spawned.take());
+    two.in_a.push();
+    static_cast<void>(two.a.spawned.take());
   };
   for (int i = 0; i < 8; ++i) {
     push_and_take();  // the clock is read at one push in eight, after the first, which makes the arena busy
   }
   set_time(when_it_is_over_ns);
-  threads_until_settled({[&] { in_a.push(); }, [&] { static_cast<void>(a.spawned.take()); }});
-  require_worker(w);
+  threads_until_settled({[&] { two.in_a.push(); }, [&] { static_cast<void>(two.a.spawned.take()); }});
+  require_worker(two.w);
 });
 
 /// [A15] Who pushes passes a light fence only, and sees nobody who could come.
@@ -74,18 +89,12 @@ const scenario refused_beside("refusals: a refusal ends beside a push", bounds, 
 
 /// [A15] The first arena has the only share, and needs it no more when the refusal ends.
 const scenario refused_newcomer("refusals: an arena comes during a refusal", bounds, [] {
-  world w(2);
-  refuse_once(w);
-  arena& b = w.make(2);
-  visit in_b(b);
-  in_b.push();
-  arena& a = w.make(2);
-  visit in_a(a);
-  in_a.push();
-  require(b.spawned.take(), "its maker runs the task itself");
+  two_arenas two;
+  two.in_a.push();
+  require(two.b.spawned.take(), "its maker runs the task itself");
   set_time(when_it_is_over_ns);
-  threads_until_settled({[&] { rest_in(w); }});
-  require_worker(w);
+  threads_until_settled({[&] { rest_in(two.w); }});
+  require_worker(two.w);
 });
 
 }  // namespace

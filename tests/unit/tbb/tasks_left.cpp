@@ -12,51 +12,43 @@ namespace {
 
 constexpr int tasks = 100;
 
-void run_all(tbb::task_group& group, std::atomic<int>& done) {
-  for (int i = 0; i < tasks; ++i) {
-    group.run([&] { ++done; });
+/// Whatever `run_and_go` does with its tasks' group, whoever waits sees all of them done.
+template <typename Function>
+void expect_done(Function&& run_and_go) {
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> done{0};
+    tbb::task_group group;
+    run_and_go([&] {
+      for (int i = 0; i < tasks; ++i) {
+        group.run([&] { ++done; });
+      }
+    });
+    group.wait();
+    ASSERT_EQ(done, tasks);
   }
 }
 
+void expect_done_of_arenas(tbb::task_arena::priority priority) {
+  expect_done([&](auto&& run_all) {
+    tbb::task_arena gone(1, 1, priority);
+    gone.execute(run_all);
+  });
+}
+
 TEST(tasks_left, in_an_arena_of_one_thread) {
-  for (const auto priority : {tbb::task_arena::priority::low, tbb::task_arena::priority::high}) {
-    for (int round = 0; round < 200; ++round) {
-      std::atomic<int> done{0};
-      tbb::task_group group;
-      {
-        tbb::task_arena gone(1, 1, priority);
-        gone.execute([&] { run_all(group, done); });
-      }
-      group.wait();
-      ASSERT_EQ(done, tasks);
-    }
-  }
+  expect_done_of_arenas(tbb::task_arena::priority::low);
+  expect_done_of_arenas(tbb::task_arena::priority::high);
 }
 
 TEST(tasks_left, in_an_arena_of_one_thread_where_no_worker_is_allowed) {
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
-  for (int round = 0; round < 200; ++round) {
-    std::atomic<int> done{0};
-    tbb::task_group group;
-    {
-      tbb::task_arena gone(1);
-      gone.execute([&] { run_all(group, done); });
-    }
-    group.wait();
-    ASSERT_EQ(done, tasks);
-  }
+  expect_done_of_arenas(tbb::task_arena::priority::normal);
 }
 
 /// The thread's own arena: on a machine of one CPU it has one thread, too.
 TEST(tasks_left, by_a_thread_that_has_ended) {
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
-  for (int round = 0; round < 200; ++round) {
-    std::atomic<int> done{0};
-    tbb::task_group group;
-    std::thread([&] { run_all(group, done); }).join();
-    group.wait();
-    ASSERT_EQ(done, tasks);
-  }
+  expect_done([](auto&& run_all) { std::thread(run_all).join(); });
 }
 
 }  // namespace
