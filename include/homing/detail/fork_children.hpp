@@ -28,8 +28,10 @@ class rest_of_children final : public fork_branch {
       : fork_branch(&run_as_task), at_(at), last_(last), body_(body), taken_(taken) {}
 
   /// A child before those of this entry has thrown, or before those of one that it was taken out of. Their owners wait
-  /// for whoever asks.
-  [[nodiscard]] static bool is_without_use(rest_of_children* taken) noexcept {
+  /// for whoever asks. Costs time by their number: `turn` says when all are looked at.
+  [[nodiscard]] static bool is_without_use(rest_of_children* taken, unsigned turn) noexcept {
+    if (taken == nullptr) return false;
+    if (turn % 16 != 0) return is_unwanted(*taken);
     for (; taken != nullptr; taken = taken->taken_) {
       if (is_unwanted(*taken)) return true;
     }
@@ -47,7 +49,7 @@ class rest_of_children final : public fork_branch {
  private:
   static void run_as_task(fork_branch& self, bool cancelled) noexcept {
     auto& rest = static_cast<rest_of_children&>(self);
-    if (cancelled || is_without_use(&rest)) {
+    if (cancelled || is_without_use(&rest, 0)) {
       rest.end = fate::skipped;
       return;
     }
@@ -55,7 +57,7 @@ class rest_of_children final : public fork_branch {
       if (fork_lane* const lane = lane_of_caller(); lane != nullptr) {
         fork_children<Index, Body>(*lane, rest.at_ + 1, rest.last_, rest.body_, &rest);
       } else {  // no memory for a lane
-        for (Index i = rest.at_ + 1; i != rest.last_ && !is_without_use(&rest); ++i) rest.body_(i);
+        for (Index i = rest.at_ + 1; i != rest.last_ && !is_without_use(&rest, 0); ++i) rest.body_(i);
       }
     };
     try {
@@ -90,6 +92,7 @@ void fork_children(fork_lane& first_lane, Index first, Index last, Body& body, r
   fork_lane* lane = &first_lane;
   std::size_t at = 0;
   bool is_pushed = false;
+  unsigned turn = 0;
   branch_outcome<std::monostate> failed;
   try {
     do {
@@ -108,12 +111,12 @@ void fork_children(fork_lane& first_lane, Index first, Index last, Body& body, r
       }
       if (__builtin_expect(lane == nullptr, false)) {  // no memory for one
         while (rest.advance()) {
-          if (rest_type::is_without_use(taken)) return;
+          if (rest_type::is_without_use(taken, ++turn)) return;
           body(rest.at());
         }
         break;
       }
-      if (rest_type::is_without_use(taken)) return;
+      if (rest_type::is_without_use(taken, ++turn)) return;
       if (__builtin_expect(!goes_on || (lane->is_asked() && lane->calls->is_cancelled()), false)) return;
     } while (rest.advance());
     body(rest.at());

@@ -21,6 +21,7 @@ void allotment::begin(std::span<const domain_supply> supply, unsigned allottable
     state.dealt = supply[d].planned - (only_mandatory_ ? 0 : supply[d].leased);
     state.left = state.dealt;
     state.spare = spare_places(supply[d]);
+    state.cpus = supply[d].cpus;
   }
 }
 
@@ -82,8 +83,9 @@ allotment::level_result allotment::end_level(bool more) noexcept {
 }
 
 /// [A12] A pinned section's tasks run in its domain only: the worker that it must have moves there.
-bool allotment::is_home_without_worker(const portion& p, unsigned domain) noexcept {
-  return p.is_homeless && p.of.is_of_one_domain && p.of.cpus[domain] != 0;
+bool allotment::is_home_without_worker(const portion& p, unsigned domain) const noexcept {
+  const bool is_gone = domains_[domain].cpus == 0;  // [A19]
+  return p.is_homeless && p.of.is_of_one_domain && p.of.cpus[domain] != 0 && !is_gone;
 }
 
 bool allotment::can_hand_out(const portion& p, unsigned domain) const noexcept {

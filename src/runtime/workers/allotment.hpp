@@ -93,12 +93,13 @@ class allotment {
   struct domain_state {
     int dealt = 0;  ///< what `left` began with; below 0 if the limit fell under the leases
     int left = 0;
-    int spare = 0;  ///< so many more may come from elsewhere: `left` may fall so far below 0
+    int spare = 0;      ///< so many more may come from elsewhere: `left` may fall so far below 0
+    unsigned cpus = 0;  ///< that can be used now
   };
   [[nodiscard]] static int spare_places(const domain_supply& supply) noexcept;
   [[nodiscard]] bool is_homeless(std::span<const unsigned> cpus) const noexcept;
   [[nodiscard]] unsigned domain_count() const noexcept { return static_cast<unsigned>(domains_.size()); }
-  [[nodiscard]] static bool is_home_without_worker(const portion& p, unsigned domain) noexcept;
+  [[nodiscard]] bool is_home_without_worker(const portion& p, unsigned domain) const noexcept;
   [[nodiscard]] bool can_hand_out(const portion& p, unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain) noexcept;
   void keep_workers(portion& p) noexcept;

@@ -304,7 +304,7 @@ void resource_manager::retire(arena& a) {
     if (work_left) {
       platform::require(a.account().references.load(sync::relaxed) == 0 && !a.account().kept.load(sync::relaxed),
                         "A5: an arena is retired when nobody refers to it, and keeps nothing then");
-      if (a.max_workers() == 0) {
+      if (a.max_workers() == 0 && a.slot_count() > a.reserved_slots()) {
         a.account().mandatory.store(true, sync::seq_cst);  // its only thread is gone, and who waits may be elsewhere
         a.account().busy.store(true, sync::seq_cst);
       }
@@ -323,7 +323,7 @@ void resource_manager::retire(arena& a) {
     }
     return;
   }
-  if (a.max_workers() == 0) {
+  if (a.max_workers() == 0 && a.slot_count() > a.reserved_slots()) {
     static_cast<void>(demand_rose(a, domain_index{0}));  // it is on no list if nothing was enqueued there
   } else if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
     demand_changed();

@@ -67,6 +67,9 @@ void resource_manager::end_refusal() noexcept {
   arena_list waiting;
   {
     const holder hold(*this);
+    if (!is_refused() || platform::monotonic_ns() < ask_again_ns_.load(sync::relaxed)) {
+      return;  // another one has ended it, and has called for all; or been refused again
+    }
     // Before the look at work and places, by the heavy fence in there; partners: a push, and [S7] a place that is given
     // back, then the look whether a worker could be made.
     refused_.store(false, sync::relaxed);

@@ -285,11 +285,13 @@ TEST(allotment_rules, a_pinned_section_without_workers_of_its_domain_gets_one_if
   asker section = wants(2, {0, 2});
   section.is_of_one_domain = true;
   levels all{{section}};
-  const outcome end = deal(domains({2, 0}), 2, all);
+  auto supply = domains({2, 0});
+  supply[1].cpus = 2;
+  const outcome end = deal(supply, 2, all);
   EXPECT_EQ(all[0][0].total(), 0);
   EXPECT_FALSE(end.of_level[0].has_losers) << "its caller does the work alone";
   all[0][0].is_mandatory = true;
-  EXPECT_EQ(deal(domains({2, 0}), 2, all).promised, (counts{0, 1})) << "which moves there";
+  EXPECT_EQ(deal(supply, 2, all).promised, (counts{0, 1})) << "which moves there";
   EXPECT_EQ(all[0][0].share, (counts{0, 1}));
 }
 
@@ -301,8 +303,19 @@ TEST(allotment_rules, a_pinned_section_keeps_the_worker_that_moved_there) {
   section.present = {0, 1};
   section.searching = {0, 1};
   levels all{{section}};
-  deal(domains({2, 0}), 2, all);
+  auto supply = domains({2, 0});
+  supply[1].cpus = 2;
+  deal(supply, 2, all);
   EXPECT_EQ(all[0][0].share, (counts{0, 1}));
+}
+
+TEST(allotment_rules, a_pinned_section_whose_domain_has_gone_gets_a_worker_of_another) {
+  asker section = wants(2, {0, 2});
+  section.is_of_one_domain = true;
+  section.is_mandatory = true;
+  levels all{{section}};
+  deal(domains({2, 0}), 2, all);
+  EXPECT_EQ(all[0][0].share, (counts{1, 0}));
 }
 
 TEST(allotment_rules, an_arena_of_one_node_is_filled_by_workers_from_elsewhere) {

@@ -8,7 +8,11 @@
 #include <atomic>
 #include <thread>
 
+#include "unit/common/await.hpp"
+
 namespace {
+
+using homing::testing::await;
 
 constexpr int tasks = 100;
 
@@ -49,6 +53,23 @@ TEST(tasks_left, in_an_arena_of_one_thread_where_no_worker_is_allowed) {
 TEST(tasks_left, by_a_thread_that_has_ended) {
   const tbb::global_control one_thread(tbb::global_control::max_allowed_parallelism, 1);
   expect_done([](auto&& run_all) { std::thread(run_all).join(); });
+}
+
+/// Nobody comes to an arena all of whose slots are application threads'. It takes no worker from others.
+TEST(tasks_left, in_an_arena_without_a_workers_slot_keep_no_worker_from_others) {
+  static std::atomic<int> done{0};  // and the groups stay: those tasks are run when the library ends, or never
+  for (const std::size_t threads : {1U, 2U}) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    auto& group = *new tbb::task_group;
+    {
+      tbb::task_arena gone(2, 2);
+      gone.execute([&] { group.run([] { ++done; }); });
+    }
+    tbb::task_arena other(2, 1);
+    std::atomic<bool> has_run{false};
+    other.enqueue([&] { has_run = true; });
+    await("what was enqueued elsewhere", [&] { return has_run.load(); });
+  }
 }
 
 }  // namespace
