@@ -77,8 +77,8 @@ void resource_manager::unlock_in_child() noexcept {
   stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);
-  refused_.store(false, sync::relaxed);  // nobody ends it, and looks at arenas whose locks were not held over the fork
-  makings_ = 0;  // whoever was making a thread is not here [A25]
+  refused_.store(false, sync::relaxed);  // whoever ended it would take locks of arenas that were not held
+  makings_ = 0;                          // whoever was making a thread is not here [A25]
   makes_first_.store(false, sync::relaxed);
   dirty_.store(false, sync::relaxed);
   lock_.unlock();

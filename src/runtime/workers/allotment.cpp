@@ -58,6 +58,9 @@ void allotment::offer(const arena_demand& demand) noexcept {
   const bool mandatory_only = gives_mandatory_only(demand.cpus, demand.is_of_one_domain);
   portion p{.of = demand, .wanted = mandatory_only ? 1 : std::max(demand.workers_max, 1U)};
   p.is_homeless = is_homeless(demand.cpus);
+  if (p.is_homeless && demand.is_of_one_domain) {
+    p.moves_to = domain_to_move_to(demand);
+  }
   p.is_mandatory = mandatory_only || demand.workers_max == 0;
   if (!mandatory_only || demand.is_mandatory) {  // else not even those that it has [A12]
     if (!demand.has_more) {
@@ -82,14 +85,19 @@ allotment::level_result allotment::end_level(bool more) noexcept {
   return result;
 }
 
-/// [A12] A pinned section's tasks run in its domain only: the worker that it must have moves there.
-bool allotment::is_home_without_worker(const portion& p, unsigned domain) const noexcept {
-  const bool is_gone = domains_[domain].cpus == 0;  // [A19]
-  return p.is_homeless && p.of.is_of_one_domain && p.of.cpus[domain] != 0 && !is_gone;
+/// [A12] A pinned section's tasks run in its domain only: the worker that it must have moves there, unless it has gone
+/// [A19].
+std::optional<unsigned> allotment::domain_to_move_to(const arena_demand& section) const noexcept {
+  for (unsigned d = 0; d < domain_count(); ++d) {
+    if (section.cpus[d] != 0 && domains_[d].cpus != 0) {
+      return d;
+    }
+  }
+  return {};
 }
 
 bool allotment::can_hand_out(const portion& p, unsigned domain) const noexcept {
-  return left_ != 0 && (domains_[domain].left > -domains_[domain].spare || is_home_without_worker(p, domain));
+  return left_ != 0 && (domains_[domain].left > -domains_[domain].spare || p.moves_to == domain);
 }
 
 void allotment::hand_out(portion& p, unsigned domain) noexcept {
@@ -137,12 +145,10 @@ bool allotment::is_better(const portion& p, unsigned domain, unsigned than) cons
 }
 
 std::optional<unsigned> allotment::next_domain_for(const portion& p) const noexcept {
-  std::optional<unsigned> best;
-  for (unsigned d = 0; d < domain_count(); ++d) {
-    if (is_home_without_worker(p, d)) {
-      return d;
-    }
+  if (p.moves_to) {
+    return p.moves_to;
   }
+  std::optional<unsigned> best;
   for (unsigned d = 0; d < domain_count(); ++d) {
     // Constraints are about speed. Where the limit leaves none of its domains a worker, one of another is better than
     // none.

@@ -74,9 +74,10 @@ class allotment {
     unsigned wanted = 0;
     unsigned spare = 0;  ///< workers that it has and that look for work: its own if nobody else wants them [A22]
     unsigned given = 0;
-    bool is_trimmed = false;    ///< wanted less than it may have
-    bool is_homeless = false;   ///< none of its domains has a worker, under the present limit
-    bool is_mandatory = false;  ///< for mandatory concurrency only
+    bool is_trimmed = false;             ///< wanted less than it may have
+    bool is_homeless = false;            ///< none of its domains has a worker, under the present limit
+    bool is_mandatory = false;           ///< for mandatory concurrency only
+    std::optional<unsigned> moves_to{};  ///< the domain that its worker comes to from elsewhere [A12]
   };
   [[nodiscard]] std::span<const portion> portions() const noexcept { return portions_; }
   /// Of the level that was ended last.
@@ -99,7 +100,7 @@ class allotment {
   [[nodiscard]] static int spare_places(const domain_supply& supply) noexcept;
   [[nodiscard]] bool is_homeless(std::span<const unsigned> cpus) const noexcept;
   [[nodiscard]] unsigned domain_count() const noexcept { return static_cast<unsigned>(domains_.size()); }
-  [[nodiscard]] bool is_home_without_worker(const portion& p, unsigned domain) const noexcept;
+  [[nodiscard]] std::optional<unsigned> domain_to_move_to(const arena_demand& section) const noexcept;
   [[nodiscard]] bool can_hand_out(const portion& p, unsigned domain) const noexcept;
   void hand_out(portion& p, unsigned domain) noexcept;
   void keep_workers(portion& p) noexcept;

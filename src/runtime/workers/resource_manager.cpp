@@ -296,6 +296,9 @@ bool resource_manager::do_work_left_in(arena& a) noexcept {
 }
 
 void resource_manager::retire(arena& a) {
+  // An arena of one thread, which has gone: who waits for the tasks may be elsewhere. Where no slot is for a worker,
+  // none is sent.
+  const bool needs_lent_worker = a.max_workers() == 0 && a.slot_count() > a.reserved_slots();
   bool work_left = false;
   {
     const holder hold(*this);
@@ -304,9 +307,10 @@ void resource_manager::retire(arena& a) {
     if (work_left) {
       platform::require(a.account().references.load(sync::relaxed) == 0 && !a.account().kept.load(sync::relaxed),
                         "A5: an arena is retired when nobody refers to it, and keeps nothing then");
-      if (a.max_workers() == 0 && a.slot_count() > a.reserved_slots()) {
-        a.account().mandatory.store(true, sync::seq_cst);  // its only thread is gone, and who waits may be elsewhere
-        a.account().busy.store(true, sync::seq_cst);
+      if (needs_lent_worker) {
+        // relaxed, both: nobody is inside; allotments read them under the lock, and a worker comes by a later one.
+        a.account().mandatory.store(true, sync::relaxed);
+        a.account().busy.store(true, sync::relaxed);
       }
       a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
       a.account().kept.store(true, sync::release);
@@ -323,7 +327,7 @@ void resource_manager::retire(arena& a) {
     }
     return;
   }
-  if (a.max_workers() == 0 && a.slot_count() > a.reserved_slots()) {
+  if (needs_lent_worker) {
     static_cast<void>(demand_rose(a, domain_index{0}));  // it is on no list if nothing was enqueued there
   } else if (a.account().busy.load(sync::relaxed) && a.account().allotted.load(sync::relaxed) == 0) {
     demand_changed();

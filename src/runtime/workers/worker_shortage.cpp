@@ -67,8 +67,9 @@ void resource_manager::end_refusal() noexcept {
   arena_list waiting;
   {
     const holder hold(*this);
+    // Of several whose time is over, one asks. It calls for all; or it was refused again, which set a new time.
     if (!is_refused() || platform::monotonic_ns() < ask_again_ns_.load(sync::relaxed)) {
-      return;  // another one has ended it, and has called for all; or been refused again
+      return;
     }
     // Before the look at work and places, by the heavy fence in there; partners: a push, and [S7] a place that is given
     // back, then the look whether a worker could be made.
@@ -115,10 +116,7 @@ bool resource_manager::park(sync::parker& p) noexcept {
   if (p.park_for(std::max(wait_ns, wait_ns_min))) {
     return true;
   }
-  // Of several whose time is over, one asks: where threads are refused again, that set a new time for the others.
-  if (is_refused() && platform::monotonic_ns() >= ask_again_ns_.load(sync::relaxed)) {
-    end_refusal();
-  }
+  end_refusal();
   return false;
 }
 
