@@ -8,7 +8,7 @@
 namespace {
 
 constexpr std::int64_t when_it_is_over_ns = 10'000'000;
-const settings bounds = {.preemptions = 1, .sample_preemptions = 1, .stale = 1, .sample_stale = 1, .steps = 10'000};
+const settings bounds = {.preemptions = 2, .sample_preemptions = 1, .stale = 2, .sample_stale = 1, .steps = 10'000};
 
 void refuse_once(world& w) { w.at_home.refusals.store(1, sync::relaxed); }
 

@@ -117,6 +117,12 @@ void resource_manager::call_later(arena& a) noexcept {
 resource_manager::arena_list resource_manager::take_to_call() noexcept { return std::exchange(to_call_, {}); }
 
 void resource_manager::call_for(arena_list waiting) noexcept {
+  if (waiting.empty()) {
+    return;
+  }
+  // [S7] The shares are out before the look at the places; partner: half a reservation is given back, then the look at
+  // the share.
+  sync::full_fence();
   // [A8] A worker may have looked for work just before: it sleeps, and nobody else knows of the new allotment.
   while (const arena_place* const place = waiting.pop_front()) {
     arena& a = place->whose;
