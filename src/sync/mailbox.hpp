@@ -8,8 +8,9 @@
 /// Order:     first in, first out. A poster that stops between its claim of a cell and its fill hides the cells behind
 ///            it for that long (they are in a deque too).
 /// Errors:    post returns false if the ring is full. The constructor may throw std::bad_alloc.
-/// Protocol:  docs/protocols/mailbox.md, labels [M1] to [M6].
-/// Source:    TBB-NUMA 4.4 (mailboxes); the ring of sequence numbers is Vyukov's bounded MPMC queue.
+/// Protocol:  docs/protocols/mailbox.md, labels [M1] to [M5].
+/// Source:    TBB-NUMA 4.4 (mailboxes); the ring of sequence numbers is Vyukov's bounded MPMC queue, but that takers
+///            write no cell: they would take its line from the poster just as they need what the item points to.
 #pragma once
 
 #include <bit>
@@ -25,33 +26,23 @@ class mailbox {
  public:
   /// Room for at least `capacity` items, rounded up to a power of two.
   explicit mailbox(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity) - 1), cells_(new cell[mask_ + 1]) {
-    for (std::size_t i = 0; i <= mask_; ++i) {
-      cells_[i].turn.store(i, relaxed);
-    }
-  }
+      : mask_(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity) - 1), cells_(new cell[mask_ + 1]) {}
 
   [[nodiscard]] bool post(std::uintptr_t item, std::uint64_t tag) noexcept {
     std::size_t at = back_.load(relaxed);
     for (;;) {
-      cell& c = cells_[at & mask_];
-      // [M1] acquire: the taker of the previous lap has read the cell (M5).
-      const std::size_t turn = c.turn.load(acquire);
-      const auto ahead = static_cast<std::intptr_t>(turn - at);
-      if (ahead < 0) {
+      if (!has_room(at)) {
         return false;
       }
-      // [M2] relaxed: the claim of an index; the cell itself is handed over by turn.
-      if (ahead == 0 && back_.compare_exchange_weak(at, at + 1, relaxed, relaxed)) {
+      // [M2] relaxed: the claim of an index; the cell itself is the claimer's by M1.
+      if (back_.compare_exchange_weak(at, at + 1, relaxed, relaxed)) {
+        cell& c = cells_[at & mask_];
         platform::require_hot([&] { return item != 0; }, "M3: mail is not nothing");
         c.tag.store(tag, relaxed);
         c.item.store(item, relaxed);
         // [M3] release: publishes item, tag and what the item points to; partner M4.
         c.turn.store(at + 1, release);
         return true;
-      }
-      if (ahead > 0) {
-        at = back_.load(relaxed);
       }
     }
   }
@@ -61,7 +52,7 @@ class mailbox {
   [[nodiscard]] std::uintptr_t take(Filter&& accepts) noexcept {
     std::size_t at = front_.load(relaxed);
     for (;;) {
-      cell& c = cells_[at & mask_];
+      const cell& c = cells_[at & mask_];
       // [M4] acquire: partner M3.
       const std::size_t turn = c.turn.load(acquire);
       const auto ahead = static_cast<std::intptr_t>(turn - (at + 1));
@@ -74,11 +65,10 @@ class mailbox {
         if (!accepts(tag)) {
           return 0;
         }
-        // [M6] relaxed: the claim of an index; whoever wins it read this lap's item, since turn says so.
-        if (front_.compare_exchange_weak(at, at + 1, relaxed, relaxed)) {
+        // [M5] The claim. release: the cell has been read, and may be filled again; partner M1. Whoever wins has read
+        // this lap's item: nobody fills the cell before.
+        if (front_.compare_exchange_weak(at, at + 1, release, relaxed)) {
           platform::require_hot([&] { return item != 0; }, "M4: a cell whose turn it is is filled");
-          // [M5] release: the cell has been read and may be filled again; partner M1.
-          c.turn.store(at + mask_ + 1, release);
           return item;
         }
         continue;
@@ -97,12 +87,28 @@ class mailbox {
 
  private:
   struct cell {
-    atomic<std::size_t> turn{0};
+    atomic<std::size_t> turn{0};  ///< the index of the item in it, and 1 more; 0: none has been here
     atomic<std::uintptr_t> item{0};
     atomic<std::uint64_t> tag{0};
   };
 
+  /// Poster: the item of the lap before has been taken from the cell of that index.
+  [[nodiscard]] bool has_room(std::size_t at) noexcept {
+    // Signed: `at` may be old, and all up to it taken.
+    const auto is_room = [&](std::size_t front) {
+      return static_cast<std::intptr_t>(at - front) <= static_cast<std::intptr_t>(mask_);
+    };
+    // [M1] acquire, both: the takers up to that front have read their cells (M5), as this poster found or another one.
+    if (is_room(front_seen_.load(acquire))) {
+      return true;
+    }
+    const std::size_t front = front_.load(acquire);
+    front_seen_.store(front, release);  // an older one may come later: it only costs another look
+    return is_room(front);
+  }
+
   alignas(cache_line_bytes) atomic<std::size_t> back_{0};
+  atomic<std::size_t> front_seen_{0};  ///< by posters: takers' line is asked for once a lap
   alignas(cache_line_bytes) atomic<std::size_t> front_{0};
   alignas(cache_line_bytes) const std::size_t mask_;
   const std::unique_ptr<cell[]> cells_;

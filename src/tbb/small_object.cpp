@@ -31,10 +31,12 @@ inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size
   auto& owner = static_cast<object_pool&>(pool);
   // A thread that has never used the library may end an object; it gets no record, for which there might be no memory.
   const homing::scheduler::thread_state* const here = homing::scheduler::this_thread_or_null;
-  if (here != nullptr && here->pool == &owner) {
+  if (here == nullptr) {
+    owner.deallocate_remote(memory, bytes);
+  } else if (here->pool == &owner) {
     owner.deallocate_local(memory, bytes);
   } else {
-    owner.deallocate_remote(memory, bytes);
+    here->pool->deallocate_later(owner, memory, bytes);
   }
 }
 

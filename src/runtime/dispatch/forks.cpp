@@ -13,10 +13,11 @@ void fork_task::end() noexcept {
   wait_context& done = wait_of(branch_);
   memory::object_pool& pool = pool_;
   this->~fork_task();
-  if (this_thread().pool == &pool) {
+  memory::object_pool& mine = *this_thread().pool;
+  if (&mine == &pool) {
     pool.deallocate_local(this, sizeof(fork_task));
   } else {
-    pool.deallocate_remote(this, sizeof(fork_task));
+    mine.deallocate_later(pool, this, sizeof(fork_task));
   }
   done.release();  // [F8] the branch is gone after this
 }

@@ -137,7 +137,11 @@ found_task find_task(thread_state& t, const search_round& how) noexcept {
   if (task* found = take_mail(t, how)) {
     return {found};
   }
-  return find_beyond_mail(t, how);
+  found_task found = find_beyond_mail(t, how);
+  if (!found && has_mail(t, how.scope.isolation)) {  // it has come meanwhile
+    found.what = take_mail(t, how);
+  }
+  return found;
 }
 
 }  // namespace homing::scheduler

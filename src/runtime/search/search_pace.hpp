@@ -14,6 +14,7 @@
 #include "runtime/arena/arena.hpp"
 #include "runtime/search/search_round.hpp"
 #include "runtime/settings/control.hpp"
+#include "sync/pause.hpp"
 
 namespace homing::scheduler {
 
@@ -35,8 +36,8 @@ class search_pace {
   template <class IsOver>
   bool pause(std::chrono::nanoseconds budget, IsOver&& is_over) noexcept {
     ++rounds_;
-    const unsigned pauses = 1U << std::min(rounds_, pause_rounds);
-    bool is_over_now = false;
+    const unsigned pauses = sync::pauses_in(pause_ns << std::min(rounds_, pause_rounds));
+    bool is_over_now = is_over();
     for (unsigned i = 0; i < pauses && !is_over_now; ++i) {
       sync::cpu_relax();
       is_over_now = is_over();
@@ -80,6 +81,7 @@ class search_pace {
     began_ = never;
   }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
+  static constexpr unsigned pause_ns = 5;  ///< the pause behind the n-th round lasts 2^n times that
   static constexpr unsigned pause_rounds = 5;
   static constexpr unsigned patient_rounds = pause_rounds + 4;
   /// A thread that looks for work before its domain's part of a loop is dealt would carry off another domain's. Others

@@ -30,10 +30,10 @@ enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 /// sees that work: so it knows what the pusher knew. [A12]
 using may_take_work = bool(const thread_state& t) noexcept;
 
-/// Whether a round goes on to the next victim once there is news: mail has come, or what the thread waits for is over.
-/// On its way past many victims in other domains it would else find out microseconds late. Nor does it visit more than
-/// some victims, others each time: its cost does not grow with the machine, nor what it costs those whose deques it
-/// looks at. A last round is whole: behind it the thread leaves.
+/// Whether a round goes on to the next victim once there is news: mail has come, and is taken then, or what the thread
+/// waits for is over. On its way past many victims in other domains it would else find out microseconds late. Nor does
+/// it visit more than some victims, others each time: its cost does not grow with the machine, nor what it costs those
+/// whose deques it looks at. A last round is whole: behind it the thread leaves.
 enum class round_end : std::uint8_t { whole, at_news };
 
 /// How far one round of a search goes.

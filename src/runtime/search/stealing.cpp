@@ -52,15 +52,16 @@ bool is_idle_as_in_figure_9(const thread_state& t, affinity wished) noexcept {
   return a.searching.in_domain(home) > 0 || d.active.load(sync::relaxed) < d.allotted.load(sync::relaxed);
 }
 
-/// The same of work whose data is in a domain; not, of work without a home.
+/// The same of work whose data is in a domain; not, of work without a home. What hardly changes is asked first: who
+/// reads how many search there takes the line from those that come and go.
 bool leave_for_home(const thread_state& t, domain_index home, patience p) noexcept {
   const arena& a = *t.in;
   if (home == t.domain || to_index(home) >= a.domain_count()) {
     return false;
   }
   const arena_domain& d = a.domain(home);
-  return a.searching.in_domain(home) > 0 || a.is_left_to(home) ||
-         (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0));
+  return (p == patience::some && (d.active.load(sync::relaxed) > 0 || d.allotted.load(sync::relaxed) > 0)) ||
+         a.searching.in_domain(home) > 0 || a.is_left_to(home);
 }
 
 /// Whether a thief leaves an affinitized task of a victim's deque for the threads of its home: figure 9's test, and
@@ -77,14 +78,16 @@ bool leave_for_home(thread_state& t, const arena_slot& victim, affinity wished, 
     return victim.hold.is_held() && !victim.absent.load(sync::relaxed) &&
            (a.mailbox_idle() == idle_rule::tbb ? is_idle_as_upstream(t, wished) : is_idle_as_in_figure_9(t, wished));
   }
-  return is_of_searching_slot(t, wished) || leave_for_home(t, a.home_of(wished), p);
+  return leave_for_home(t, a.home_of(wished), p) || is_of_searching_slot(t, wished);
 }
 
 struct stolen_task {
   task* what = nullptr;
   slot_id victim = no_slot;
+  bool at_news = false;  ///< none, and the round ends: there is news for the thief
 
   explicit operator bool() const noexcept { return what != nullptr; }
+  [[nodiscard]] bool ends_round() const noexcept { return what != nullptr || at_news; }
 };
 
 /// [F10] Whether a thief looks past forks: of work that was begun just now, or whose data is in another domain. From
@@ -232,7 +235,7 @@ stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const se
     const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
     if (victim != t.slot_number && wanted(victim)) {
       if (how.end == round_end::at_news && has_news(t, how)) {
-        return {};
+        return {.at_news = true};
       }
       if (const stolen_task found = steal_from(t, victim, how)) {
         return found;
@@ -251,7 +254,7 @@ stolen_task steal_outwards(thread_state& t, const search_round& how) {
     return steal_among(t, there.first_slot, there.last_slot, how, [](slot_id) { return true; });
   };
   const std::span<const domain_index> by_distance = a.settings().machine.nearest_first(t.domain);
-  if (const stolen_task found = steal_in(by_distance.front())) {
+  if (const stolen_task found = steal_in(by_distance.front()); found.ends_round()) {
     return found;
   }
   const auto others = by_distance.subspan(1);
@@ -260,7 +263,7 @@ stolen_task steal_outwards(thread_state& t, const search_round& how) {
   const bool is_whole = how.end == round_end::whole || share >= count;
   const unsigned first = is_whole ? 0 : how.number % count * share;
   for (unsigned i = 0; i < (is_whole ? count : share); ++i) {
-    if (const stolen_task found = steal_in(others[(first + i) % count])) {
+    if (const stolen_task found = steal_in(others[(first + i) % count]); found.ends_round()) {
       return found;
     }
   }
@@ -278,7 +281,8 @@ stolen_task steal_by_policy(thread_state& t, const search_round& how) {
   if (settings.has_l3_groups) {
     const arena_domain& own = a.domain(t.domain);
     const auto same_l3 = [&](slot_id s) { return a.slot(s).l3_group.load(sync::relaxed) == t.l3_group; };
-    if (const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3)) {
+    const stolen_task found = steal_among(t, own.first_slot, own.last_slot, how, same_l3);
+    if (found.ends_round()) {
       return found;
     }
   }

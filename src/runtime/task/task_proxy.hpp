@@ -45,7 +45,7 @@ class task_proxy {
     if (pool == &mine) {
       pool->deallocate_local(this, sizeof(task_proxy));
     } else {
-      pool->deallocate_remote(this, sizeof(task_proxy));
+      mine.deallocate_later(*pool, this, sizeof(task_proxy));
     }
   }
 
