@@ -85,7 +85,7 @@ class arena final : public work_places, private search_caller {
     searchers_.pushers_fence();
     if (__builtin_expect(thieves_stay(), false)) {
       new_spawned_work_that_stays(isolation, where);
-    } else if (searchers_.nobody_seen_from(home) && may_come()) {
+    } else if (may_come() && searchers_.nobody_seen_from(home)) {
       call_for_spawned_work(isolation, home);
     }
   }
