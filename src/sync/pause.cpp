@@ -15,20 +15,24 @@ constexpr unsigned pauses_timed = 16;
 /// Nanoseconds that these take; 0: not measured yet. relaxed: whoever finds it finds all of it.
 constinit atomic<unsigned> timed_ns{0};
 
-/// The shortest of some times: the thread may lose its CPU in one.
+/// The shortest of some times, each by itself: the thread may lose its CPU in any of them.
 unsigned measure() noexcept {
-  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  constexpr auto long_time = std::numeric_limits<std::int64_t>::max();
+  std::int64_t pauses = long_time;
+  std::int64_t nothing = long_time;
   for (int trial = 0; trial < 3; ++trial) {
     const std::int64_t began = platform::monotonic_ns();
     for (unsigned i = 0; i < pauses_timed; ++i) {
       cpu_relax();
     }
     const std::int64_t ended = platform::monotonic_ns();
-    const std::int64_t clock_read = platform::monotonic_ns() - ended;
-    shortest = std::min(shortest, ended - began - clock_read);
+    const std::int64_t again = platform::monotonic_ns();
+    pauses = std::min(pauses, ended - began);
+    nothing = std::min(nothing, again - ended);
   }
   // From 1 to 1,000 ns each, whatever the clock says.
-  return static_cast<unsigned>(std::clamp<std::int64_t>(shortest, pauses_timed, std::int64_t{1000} * pauses_timed));
+  return static_cast<unsigned>(
+      std::clamp<std::int64_t>(pauses - nothing, pauses_timed, std::int64_t{1000} * pauses_timed));
 }
 
 }  // namespace

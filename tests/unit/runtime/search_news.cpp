@@ -132,6 +132,12 @@ TEST(search_news, a_round_ends_with_the_mail_that_has_come) {
       refusals = 0;
       EXPECT_EQ(found_by(round_of(takes_no_mail, round_end::whole)), finding::any_task) << "a last round";
     });
+    beside_a_victim({.with_mail = true}, [] {
+      wait_context wait(1);
+      wait.release();
+      refusals = 0;
+      EXPECT_EQ(found_by(round_of(takes_no_mail, round_end::at_news, &wait)), finding::nothing) << "the wait is over";
+    });
   });
 }
 
