@@ -371,13 +371,11 @@ class work_deque {
   entry* owner_array_ = nullptr;
   std::size_t owner_capacity_ = 0;
   array* newest_ = nullptr;  // with all older ones: a thief may still read one
-  // Beside the tail, and not beside what thieves write: a push to a deque that was empty writes one line, and a thief
-  // that looks at the tail has the oldest entries with it.
-  alignas(entry) std::byte first_entries_[initial_capacity * sizeof(entry)];  // NOLINT: raw until the first push
 
   alignas(cache_line_bytes) atomic<std::size_t> head_{0};
   atomic<const array*> shared_array_{nullptr};
-  array first_array_;  ///< empty until the first push
+  array first_array_;                                                         ///< empty until the first push
+  alignas(entry) std::byte first_entries_[initial_capacity * sizeof(entry)];  // NOLINT: raw until then
 };
 
 }  // namespace homing::sync

@@ -81,7 +81,7 @@ class search_pace {
     began_ = never;
   }
   [[nodiscard]] unsigned rounds() const noexcept { return rounds_; }
-  static constexpr unsigned pause_ns = 5;  ///< the pause behind the n-th round lasts 2^n times that
+  static constexpr unsigned pause_ns = 10;  ///< the pause behind the n-th round lasts 2^n times that
   static constexpr unsigned pause_rounds = 5;
   static constexpr unsigned patient_rounds = pause_rounds + 4;
   /// A thread that looks for work before its domain's part of a loop is dealt would carry off another domain's. Others
