@@ -58,6 +58,14 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
     poison(object, index);
   }
 
+  /// Gives back what allocate(bytes) of `pool` returned: at once if that is this one, else later. Owner only.
+  void deallocate(object_pool& pool, void* memory, std::size_t bytes) noexcept {
+    if (&pool == this) {
+      deallocate_local(memory, bytes);
+    } else {
+      deallocate_later(pool, memory, bytes);
+    }
+  }
   /// Gives back what allocate(bytes) of another pool returned, some time later: the owner keeps up to
   /// `others_objects_max` such objects. Those who wait for it to go on do not wait for the other thread's line. Owner
   /// only.

@@ -31,12 +31,10 @@ inline void deallocate_here(d1::small_object_pool& pool, void* memory, std::size
   auto& owner = static_cast<object_pool&>(pool);
   // A thread that has never used the library may end an object; it gets no record, for which there might be no memory.
   const homing::scheduler::thread_state* const here = homing::scheduler::this_thread_or_null;
-  if (here == nullptr) {
-    owner.deallocate_remote(memory, bytes);
-  } else if (here->pool == &owner) {
-    owner.deallocate_local(memory, bytes);
+  if (here != nullptr) {
+    here->pool->deallocate(owner, memory, bytes);
   } else {
-    here->pool->deallocate_later(owner, memory, bytes);
+    owner.deallocate_remote(memory, bytes);
   }
 }
 

@@ -13,12 +13,7 @@ void fork_task::end() noexcept {
   wait_context& done = wait_of(branch_);
   memory::object_pool& pool = pool_;
   this->~fork_task();
-  memory::object_pool& mine = *this_thread().pool;
-  if (&mine == &pool) {
-    pool.deallocate_local(this, sizeof(fork_task));
-  } else {
-    mine.deallocate_later(pool, this, sizeof(fork_task));
-  }
+  this_thread().pool->deallocate(pool, this, sizeof(fork_task));
   done.release();  // [F8] the branch is gone after this
 }
 

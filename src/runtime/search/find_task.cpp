@@ -138,8 +138,7 @@ found_task find_task(thread_state& t, const search_round& how) noexcept {
     return {found};
   }
   found_task found = find_beyond_mail(t, how);
-  const bool wait_is_over = how.wait != nullptr && !arena_access::is_waited_for(*how.wait);
-  if (!found && !wait_is_over && has_mail(t, how.scope.isolation)) {  // it has come meanwhile
+  if (!found && !how.wait_is_over() && has_mail(t, how.scope.isolation)) {  // it has come meanwhile
     found.what = take_mail(t, how);
   }
   return found;

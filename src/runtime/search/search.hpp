@@ -84,9 +84,7 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       static_cast<void>(d.thread->backoff.ends_at_rest(0));
       continue;
     }
-    if (memory::object_pool& mine = *d.thread->pool; mine.has_others_objects()) {
-      mine.give_back();
-    }
+    d.thread->pool->give_back();
     const auto is_over = [&] { return has_mail(*d.thread, scope.isolation) || !waiter.keep_going(*d.thread); };
     if (pace.pause(budget_in(*d.thread->in), is_over)) {
       see_to_newcomers<Waiter>(*d.thread->in, pace);

@@ -46,6 +46,9 @@ struct search_round {
   round_end end = round_end::whole;
   const wait_context* wait = nullptr;  ///< what the thread waits for; null: nothing that a round could see
   unsigned number = 0;                 ///< of the search's rounds, from 0 on: whom a round that is not whole visits
+
+  /// Whether what the thread waits for is over.
+  [[nodiscard]] bool wait_is_over() const noexcept { return wait != nullptr && !arena_access::is_waited_for(*wait); }
 };
 
 }  // namespace homing::scheduler

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "platform/clock.hpp"
-#include "runtime/arena/arena_access.hpp"
 #include "runtime/search/mail.hpp"
 #include "runtime/search/own_tasks.hpp"
 #include "runtime/task/fork_task.hpp"
@@ -216,7 +215,7 @@ stolen_task steal_from(thread_state& t, slot_id victim, const search_round& how)
 
 /// What a thief asks before each victim, of lines that its own caches have.
 bool has_news(const thread_state& t, const search_round& how) noexcept {
-  return (how.wait != nullptr && !arena_access::is_waited_for(*how.wait)) || has_mail(t, how.scope.isolation);
+  return how.wait_is_over() || has_mail(t, how.scope.isolation);
 }
 
 /// Victims that a round visits in its own domain, and about as many in others, if it is not whole.

@@ -42,11 +42,7 @@ class task_proxy {
   void free(memory::object_pool& mine) noexcept {
     memory::object_pool* pool = pool_;
     this->~task_proxy();
-    if (pool == &mine) {
-      pool->deallocate_local(this, sizeof(task_proxy));
-    } else {
-      mine.deallocate_later(*pool, this, sizeof(task_proxy));
-    }
+    mine.deallocate(*pool, this, sizeof(task_proxy));
   }
 
  private:
