@@ -37,6 +37,17 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
+/// Asks for the cache line at `where`, to read or to write it soon, without waiting for it. A hint: `where` may be any
+/// address, also one where nothing is any more.
+inline void expect_read(const void* where) noexcept { __builtin_prefetch(where, 0); }
+inline void expect_write(const void* where) noexcept {
+#if defined(__x86_64__)
+  asm volatile("prefetchw (%0)" : : "r"(where));  // the builtin asks to read only, but for newer CPUs
+#else
+  __builtin_prefetch(where, 1);
+#endif
+}
+
 /// A full fence (StoreLoad included) that race detectors accept.
 inline void full_fence() noexcept {
 #if defined(__x86_64__)

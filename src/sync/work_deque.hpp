@@ -150,6 +150,18 @@ class work_deque {
     return steal_up_to(wanted_of, into.data(), accepts, uncovered);
   }
 
+  /// Any thread. A steal from here follows soon: asks for the lines that it will use, so that it need not wait for them
+  /// if its thread has something to do until then.
+  void expect_steal() const noexcept {
+    expect_read(&tail_);
+    expect_write(&head_);
+    // relaxed, both: hints, and the array is compared only.
+    const std::size_t from = head_.load(relaxed);
+    if (from < initial_capacity && shared_array_.load(relaxed) == &first_array_) {
+      expect_write(first_entries_ + from * sizeof(entry));
+    }
+  }
+
   /// Any thread. True if some entry that `accepts` is true for is there; may miss one that is being pushed or moved at
   /// this moment (its pusher then looks for sleepers itself: docs/protocols/sleep.md), or that a thief hides. [D10]
   template <typename Filter>
@@ -289,6 +301,13 @@ class work_deque {
     return item;
   }
 
+  /// Thief: of what it is about to take, the first two lines: as a rule an object that it uses next.
+  static void expect_item(std::uintptr_t item) noexcept {
+    constexpr std::size_t line_bytes = 64;
+    expect_write(reinterpret_cast<const void*>(item));
+    expect_write(reinterpret_cast<const void*>(item + line_bytes));
+  }
+
   /// Thief: takes up to wanted_of(in sight) entries, the oldest first.
   template <typename Wanted, typename Filter, typename Uncovered>
   [[gnu::always_inline]] std::size_t steal_up_to(Wanted&& wanted_of, deque_item* into, Filter&& accepts,
@@ -318,6 +337,7 @@ class work_deque {
           contiguous = false;
           continue;
         }
+        expect_item(item);
         // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
         // nothing of the taker's, and D6 is a release behind this.
         if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {

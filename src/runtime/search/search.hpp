@@ -12,6 +12,7 @@
 #include "runtime/search/mail.hpp"
 #include "runtime/search/own_tasks.hpp"
 #include "runtime/search/search_pace.hpp"
+#include "runtime/search/stealing.hpp"
 #include "runtime/search/waiters.hpp"
 #include "runtime/stack/stay.hpp"
 #include "runtime/thread/dispatcher.hpp"
@@ -87,6 +88,9 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
     d.thread->pool->give_back();
     const auto is_over = [&] { return has_mail(*d.thread, scope.isolation) || !waiter.keep_going(*d.thread); };
     if (pace.pause(budget_in(*d.thread->in), is_over)) {
+      if (!waiter.keep_going(*d.thread)) {
+        return nullptr;  // as soon as what it waited for has come
+      }
       see_to_newcomers<Waiter>(*d.thread->in, pace);
       continue;
     }
@@ -108,6 +112,9 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
 /// The same, counted as searching meanwhile if pushers may rely on the thread.
 template <waiter Waiter>
 task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
+  if (scope.may_steal && d.thread->backoff.will_steal_at_once()) {
+    expect_steal(*d.thread);
+  }
   const bool begins = scope.is_counted() && mark == search_mark::none;
   const std::int64_t now_ns = begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns();
   begin_looking(*d.thread, now_ns);

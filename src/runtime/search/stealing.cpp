@@ -4,6 +4,7 @@
 #include <array>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "platform/clock.hpp"
 #include "runtime/search/mail.hpp"
@@ -221,14 +222,24 @@ bool has_news(const thread_state& t, const search_round& how) noexcept {
 /// Victims that a round visits in its own domain, and about as many in others, if it is not whole.
 constexpr unsigned victims_a_round = 16;
 
-/// One look at the slots of [first, last) but the own, from a random one onward; at some, if the round is not whole.
+/// Whom a look at [first, last) begins with, counted from `first`: whose lines are on their way, or a random one.
+unsigned begin_among(thread_state& t, unsigned first, unsigned last) noexcept {
+  const unsigned count = last - first;
+  if (count <= 2) {
+    return 0;  // one of them is the thread itself
+  }
+  const unsigned expected = to_index(std::exchange(t.expected_victim, no_slot));
+  return expected >= first && expected < last ? expected - first : t.random_below(count);
+}
+
+/// One look at the slots of [first, last) but the own, in a ring; at some, if the round is not whole.
 template <typename Wanted>
 stolen_task steal_among(thread_state& t, unsigned first, unsigned last, const search_round& how, Wanted&& wanted) {
   if (first >= last) {
     return {};
   }
   const unsigned count = last - first;
-  const unsigned start = count > 2 ? t.random_below(count) : 0;
+  const unsigned start = begin_among(t, first, last);
   unsigned left = how.end == round_end::whole ? count : victims_a_round;
   for (unsigned i = 0; i < count && left > 0; ++i) {
     const slot_id victim{static_cast<std::uint16_t>(first + (start + i < count ? start + i : start + i - count))};
@@ -292,6 +303,23 @@ stolen_task steal_by_policy(thread_state& t, const search_round& how) {
 }
 
 }  // namespace
+
+void expect_steal(thread_state& t) noexcept {
+  const arena& a = *t.in;
+  const arena_domain& near = a.domain(t.domain);
+  const bool is_anywhere = a.steal() == steal_policy::random;
+  const unsigned first = is_anywhere ? 0 : near.first_slot;
+  const unsigned count = is_anywhere ? a.slot_count() : near.last_slot - near.first_slot;
+  if (count < 2) {
+    return;
+  }
+  const auto in_ring = [&](unsigned i) {
+    return slot_id{static_cast<std::uint16_t>(first + (i < count ? i : i - count))};
+  };
+  const unsigned i = t.random_below(count);
+  t.expected_victim = in_ring(i) != t.slot_number ? in_ring(i) : in_ring(i + 1);
+  a.slot(t.expected_victim).tasks.expect_steal();
+}
 
 task* steal(thread_state& t, const search_round& how) {
   const std::int64_t began_ns = t.backoff.times_next_steal() ? platform::monotonic_ns() : 0;

@@ -13,4 +13,8 @@ namespace homing::scheduler {
 /// the own deque. Timed now and then: what a steal costs decides when the next one is due.
 [[nodiscard]] task* steal(thread_state& t, const search_round& how);
 
+/// A search begins that will probably steal at once: chooses whom it will look at first, and asks for the lines of that
+/// deque. They are on their way from their owner's cache while the thread looks elsewhere.
+void expect_steal(thread_state& t) noexcept;
+
 }  // namespace homing::scheduler

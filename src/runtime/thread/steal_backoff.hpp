@@ -98,6 +98,8 @@ class steal_backoff {
     }
     return victims::with_several_tasks;
   }
+  /// A guess before the last task is judged: true if it was stolen, and not two steals in a row did not pay.
+  [[nodiscard]] bool will_steal_at_once() const noexcept { return stole_at_ns_ != 0 && rounds_ <= 1; }
   /// By one steal, at most.
   [[nodiscard]] std::size_t tasks_at_once() const noexcept { return tasks_; }
   static constexpr std::size_t tasks_max = 32;

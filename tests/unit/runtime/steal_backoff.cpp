@@ -32,6 +32,21 @@ TEST(steal_backoff, a_steal_that_wins_less_than_it_cost_makes_the_next_one_late)
   EXPECT_EQ(b.in_round(0), victims::any);
 }
 
+TEST(steal_backoff, who_has_stolen_will_steal_at_once_but_after_two_that_did_not_pay) {
+  steal_backoff b;
+  EXPECT_FALSE(b.will_steal_at_once());  // its last task was its own
+  const auto steal = [&] { b.has_stolen(slot_id{1}, 1'000'000, 1'000'000); };
+  steal();
+  EXPECT_TRUE(b.will_steal_at_once());
+  b.judge(1'000'100, {}, alone);
+  EXPECT_FALSE(b.will_steal_at_once());  // judged: the thread is looking
+  steal();
+  EXPECT_TRUE(b.will_steal_at_once());
+  b.judge(1'000'100, {}, alone);
+  steal();
+  EXPECT_FALSE(b.will_steal_at_once());
+}
+
 TEST(steal_backoff, where_others_search_a_steal_must_win_more) {
   steal_backoff b;
   steal_that_won(b, 1000, one_of_several);

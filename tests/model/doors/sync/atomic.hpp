@@ -23,6 +23,8 @@ inline constexpr std::size_t cache_line_bytes = 128;
 
 constexpr std::size_t size_or_modelled(std::size_t /*usual*/, std::size_t modelled) noexcept { return modelled; }
 
+inline void expect_read(const void* /*where*/) noexcept {}
+inline void expect_write(const void* /*where*/) noexcept {}
 inline void cpu_relax() noexcept {
   if (model::running != nullptr) {
     model::running->pause();
