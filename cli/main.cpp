@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -42,6 +43,10 @@ void print_help(std::FILE* out) {
       out);
 }
 
+bool is_built_in(const std::string& name) {
+  return std::any_of(std::begin(table), std::end(table), [&](const subcommand& s) { return name == s.name; });
+}
+
 int call(const std::string& name, const arguments& words) {
   for (const subcommand& s : table) {
     if (name != s.name) continue;
@@ -52,19 +57,25 @@ int call(const std::string& name, const arguments& words) {
   return external_command(name, words);
 }
 
-// `homing help X` is `homing X --help`, whoever X is. No word more: behind `run` it would be a program to be run.
+// `homing help X` is `homing X --help`, whoever X is, and `homing help X Y` that of a command Y of another program X.
+// Of our own no word more: behind `run` it would be a program to be run.
 int help(const arguments& words) {
   if (words.empty() || words.front() == "help" || words.front() == "--help" || words.front() == "-h") {
     print_help(stdout);
     return exit_ok;
   }
-  if (words.size() > 1 || words.front().starts_with('-')) {
-    const std::string& found = words.size() > 1 ? words[1] : words.front();
-    complain((found.empty() ? empty_word : "help takes the name of a subcommand and no more, and found " + found) +
-             " (see homing --help)");
-    return exit_usage;
+  const std::size_t names = is_built_in(words.front()) ? 1 : 2;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i >= names || words[i].starts_with('-') || (i > 0 && words[i].empty())) {
+      complain(
+          (words[i].empty() ? empty_word : "help takes the name of a subcommand and no more, and found " + words[i]) +
+          " (see homing --help)");
+      return exit_usage;
+    }
   }
-  return call(words.front(), {"--help"});
+  arguments asked(words.begin() + 1, words.end());
+  asked.emplace_back("--help");
+  return call(words.front(), asked);
 }
 
 int dispatch(int count, char** words) {

@@ -49,7 +49,7 @@ def help_and_version(_):
 
 
 def help_of(folder):
-    """`homing help X` is `homing X --help`, whoever X is, and starts nothing."""
+    """`homing help X` is `homing X --help`, whoever X is, and starts nothing; of programs `homing help X Y`, too."""
     script(folder / "homing-other", '#!/bin/sh\necho "other:$*"\nexit 7\n')
     path = {"PATH": f"{folder}:{os.environ['PATH']}"}
     for words in ([], ["help"], ["--help"], ["-h"]):
@@ -59,7 +59,9 @@ def help_of(folder):
         seen, same = (homing(*words, env=path) for words in (["help", name], [name, "--help"]))
         check((seen.code, seen.out, seen.err) == (same.code, same.out, same.err), f"help {name!r} is {name!r} --help", (seen, same))
     check(homing("help", "other", env=path).out == "other:--help\n" and homing("help", "bogus").code == 127, "programs, and none")
-    for words, found in ((["run", "./app"], "./app"), (["--version"], "--version"), (["topology", "-x"], "-x")):
+    seen = homing("help", "other", "part", env=path)
+    check(seen.out == "other:part --help\n" and seen.code == 7, "a command of a program", seen)
+    for words, found in ((["other", "part", "more"], "more"), (["other", "--part"], "--part"), (["run", "./app"], "./app"), (["--version"], "--version"), (["topology", "-x"], "-x")):
         seen = homing("help", *words)
         check(seen.code == 2 and seen.out == "" and f"no more, and found {found} " in seen.err, f"help {words}: no program is run", seen)
 
