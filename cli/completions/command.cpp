@@ -39,12 +39,16 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-// The first line, without what the shells' quotes would end at.
+// What comes first in a description, without the marks that end a part of zsh's.
 std::string short_text(const std::string& text) {
-  std::string line = text.substr(0, text.find_first_of("\n;:"));
-  for (const char* mark : {"'", "\"", "[", "]", "\\", "`", "$"}) line = replaced(line, mark, "");
+  std::string line = replaced(text, "\n", " ");
+  for (const char* end : {";", ":", " (", ". "}) line = line.substr(0, line.find(end));
+  for (const char* mark : {"\"", "[", "]", "\\", "`", "$"}) line = replaced(line, mark, "");
   return line;
 }
+
+// Between single quotes, as zsh and fish read it.
+std::string in_quotes(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 
 std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string out;
@@ -136,7 +140,7 @@ std::string zsh(const std::vector<described>& pages) {
       "#compdef homing\n# Completions of homing for zsh, made by `homing completions zsh`.\n_homing() {\n"
       "  if ((CURRENT == 2)) || [[ $CURRENT == 3 && $words[2] == help ]]; then\n    local -a names=(\n";
   for (const described& d : pages)
-    out += std::string("      '") + d.command->name + ":" + short_text(d.command->purpose) + "'\n";
+    out += "      " + in_quotes(std::string(d.command->name) + ":" + short_text(d.command->purpose)) + "\n";
   out += std::string("      'lab:") + lab_purpose + "'\n";
   out += std::string("      'experiment:") + experiment_purpose + "'\n";
   out +=
@@ -153,8 +157,8 @@ std::string zsh(const std::vector<described>& pages) {
       for (const std::string& name : option.names) {
         const bool is_long = name.starts_with("--");
         const std::string sign = option.value.empty() ? "" : option.value_is_joined ? "=-" : is_long ? "=" : "";
-        out += " \\\n        '" + name + sign + "[" + short_text(option.text) + "]" +
-               (option.value_is_joined ? "::FILE:_files" : zsh_value(option)) + "'";
+        out += " \\\n        " + in_quotes(name + sign + "[" + short_text(option.text) + "]" +
+                                           (option.value_is_joined ? "::FILE:_files" : zsh_value(option)));
       }
     }
     const std::string name = d.command->name;
@@ -174,8 +178,8 @@ std::string zsh(const std::vector<described>& pages) {
 std::string fish(const std::vector<described>& pages) {
   std::string out = "# Completions of homing for fish, made by `homing completions fish`.\n";
   for (const described& d : pages) {
-    out += std::string("complete -c homing -n __fish_use_subcommand -f -a ") + d.command->name + " -d '" +
-           short_text(d.command->purpose) + "'\n";
+    out += std::string("complete -c homing -n __fish_use_subcommand -f -a ") + d.command->name + " -d " +
+           in_quotes(short_text(d.command->purpose)) + "\n";
   }
   out += std::string("complete -c homing -n __fish_use_subcommand -f -a lab -d '") + lab_purpose + "'\n";
   out += std::string("complete -c homing -n __fish_use_subcommand -f -a experiment -d '") + experiment_purpose + "'\n";
@@ -193,6 +197,7 @@ std::string fish(const std::vector<described>& pages) {
          experiment_words + "' -f -a '" + experiment_words + "'\n";
   for (const described& d : pages) {
     for (const option_page& option : d.page.options) {
+      if (option.names.empty() && option.choices.empty()) continue;  // a file, or a program
       out += std::string(
                  "complete -c homing -n 'not __fish_seen_subcommand_from lab experiment; and "
                  "__fish_seen_subcommand_from ") +
@@ -205,7 +210,7 @@ std::string fish(const std::vector<described>& pages) {
       } else if (!option.value.empty() && !option.value_is_joined && !option.names.empty()) {
         out += " -r";
       }
-      out += " -d '" + short_text(option.text) + "'\n";
+      out += " -d " + in_quotes(short_text(option.text)) + "\n";
     }
   }
   return out;

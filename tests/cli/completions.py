@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Property: `homing completions` gives scripts that their shells accept and that complete subcommands, options and
-values. Method: bash runs its function on words; zsh and fish check theirs where they are installed."""
+values. Method: bash runs its function on words; where they are installed, fish completes words, and zsh a line on a
+terminal of its own."""
 
+import os
+import pty
 import re
+import select
 import shutil
 import subprocess
+import time
 
 from command import COMMAND, check, homing, leave_out, main
 
@@ -72,6 +77,62 @@ def others(folder):
         done = subprocess.run(["fish", "-c", script], text=True, capture_output=True,
                               env={"HOME": str(folder), "PATH": f"{COMMAND.parent}:/usr/bin:/bin"})
         check({"homing", "stock", "--strict"} <= set(done.stdout.split()), "fish completes", done)
+        check("a program's pages" in subprocess.run(
+            ["fish", "-c", f"source {folder}/homing.fish; complete -C 'homing wh'"], text=True, capture_output=True,
+            env={"HOME": str(folder), "PATH": f"{COMMAND.parent}:/usr/bin:/bin"}).stdout, "fish describes", done)
+
+
+# Ctrl-G prints the line as it is by then.
+ZSH_HEAD = r"""PS1=; fpath=(FOLDER $fpath); autoload -U compinit; compinit -u -D; setopt no_beep; bindkey '^I' complete-word
+show() { BUFFER="print -r -- 'LINE''<'${(q)BUFFER}'>'"; zle accept-line }; zle -N show; bindkey '^G' show; print READ''Y
+"""
+
+
+class ZshTerminal:
+    """An interactive zsh with our completions."""
+
+    def __init__(self, folder):
+        (folder / "zsh").mkdir()
+        (folder / "zsh" / "_homing").write_text(homing("completions", "zsh").out)
+        self.child, self.terminal = pty.fork()
+        if self.child == 0:
+            os.environ.update(PATH=f"{COMMAND.parent}:/usr/bin:/bin", HOME=str(folder), TERM="dumb")
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.say(ZSH_HEAD.replace("FOLDER", str(folder / "zsh")))
+        self.hear(rb"READY\r\n")
+
+    def say(self, text):
+        os.write(self.terminal, text.encode())
+
+    def hear(self, expected):
+        said, give_up = b"", time.monotonic() + 60
+        while not (found := re.search(expected, said)) and time.monotonic() < give_up:
+            if select.select([self.terminal], [], [], 1)[0]:
+                said += os.read(self.terminal, 65536)
+        return found[1].decode() if found and found.groups() else said
+
+    def completed(self, line):
+        self.say(line + "\t\a")
+        return self.hear(rb"LINE<([^>]*)>\r\n")
+
+    def end(self):
+        self.say("exit\n")
+        os.close(self.terminal)
+        os.waitpid(self.child, 0)
+
+
+def zsh(folder):
+    if shutil.which("zsh") is None:
+        leave_out("no zsh")
+        return
+    shell = ZshTerminal(folder)
+    for line, whole in (("homing to", "homing topology "), ("homing run --tb", "homing run --tbb="),
+                        ("homing run --tbb=st", "homing run --tbb=stock "), ("homing doctor --st", "homing doctor --strict "),
+                        ("homing help top", "homing help topology "), ("homing manual ban", "homing manual bandwidth "),
+                        ("homing experiment sta", "homing experiment status ")):
+        seen = shell.completed(line)
+        check(seen == whole, f"zsh completes {line!r}", seen)
+    shell.end()
 
 
 def bad_input(_):
@@ -80,4 +141,4 @@ def bad_input(_):
         check(seen.code == 2 and seen.out == "" and seen.err.count("\n") == 1, f"wrong usage: {words}", seen)
 
 
-main([bash, others, bad_input])
+main([bash, others, zsh, bad_input])
