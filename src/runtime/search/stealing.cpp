@@ -145,10 +145,12 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
 }
 
 /// [D11] Behind a stolen task without an address more of them, where there are very many: they are kept. Says how many.
-/// Apart, out of the way of steals of one. For a thread that is not isolated.
+/// Apart, out of the way of steals of one. For a thread that is not isolated. None near the depth at which a wait steals
+/// nothing any more: what it had kept would be run on top of it all the same.
 [[gnu::noinline]] unsigned steal_more(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
   const unsigned one_of = t.in->tasks_a_steal();
-  if (slot.tasks.about_size() < one_of) {
+  if (slot.tasks.about_size() < one_of ||
+      t.running->deep.is_near(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))) {
     return 0;
   }
   const auto accepts = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && how.may_take(t); };

@@ -12,6 +12,11 @@ struct deep_stack {
   std::uintptr_t end = 0;     ///< where that part ends; both 0: none
 
   [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return address - lowest < end - lowest; }
+  /// The same, or a few dozen nested waits above it.
+  [[nodiscard]] bool is_near(std::uintptr_t address) const noexcept {
+    constexpr std::uintptr_t near_bytes = std::uintptr_t{256} * 1024;
+    return address - lowest < end - lowest + near_bytes;
+  }
 };
 
 /// Of the calling thread's own stack: half of what lies below the present depth stays in reserve for what was begun
