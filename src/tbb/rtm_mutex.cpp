@@ -1,8 +1,8 @@
 /// The speculative mutexes without speculation: the spin mutexes that they inherit do the locking.
 ///
 /// Intel has disabled transactional memory on most CPUs that had it, and a transaction that never starts is always
-/// allowed: the lock is then simply taken. The header's `only_speculate` asks to give up where speculation is
-/// impossible, so with it nothing is acquired.
+/// allowed: the lock is then simply taken. One of oneTBB's own tests wants to see transactions where the CPU has them.
+/// The header's `only_speculate` asks to give up where speculation is impossible, so with it nothing is acquired.
 #include <oneapi/tbb/spin_mutex.h>
 #include <oneapi/tbb/spin_rw_mutex.h>
 

@@ -145,8 +145,8 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
 }
 
 /// [D11] Behind a stolen task without an address more of them, where there are very many: they are kept. Says how many.
-/// Apart, out of the way of steals of one. For a thread that is not isolated. None near the depth at which a wait steals
-/// nothing any more: what it had kept would be run on top of it all the same.
+/// Apart, out of the way of steals of one. For a thread that is not isolated. None near the depth at which a wait
+/// steals nothing any more: what it had kept would be run on top of it all the same.
 [[gnu::noinline]] unsigned steal_more(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
   const unsigned one_of = t.in->tasks_a_steal();
   if (slot.tasks.about_size() < one_of ||
