@@ -67,9 +67,10 @@ int help(const arguments& words) {
   const std::size_t names = is_built_in(words.front()) ? 1 : 2;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i >= names || words[i].starts_with('-') || (i > 0 && words[i].empty())) {
-      complain(
-          (words[i].empty() ? empty_word : "help takes the name of a subcommand and no more, and found " + words[i]) +
-          " (see homing --help)");
+      const std::string taken =
+          names == 1 ? "the name of a subcommand" : "the names of a subcommand and of a part of it,";
+      complain((words[i].empty() ? empty_word : "help takes " + taken + " and no more, and found " + words[i]) +
+               " (see homing --help)");
       return exit_usage;
     }
   }

@@ -150,15 +150,14 @@ class work_deque {
     return steal_up_to(wanted_of, into.data(), accepts, uncovered);
   }
 
-  /// Any thread. A steal from here follows soon: asks for the lines that it will use, so that it need not wait for them
-  /// if its thread has something to do until then.
+  /// Any thread. A steal from here follows soon: asks for the lines that it will read, so that it need not wait then
+  /// if its thread has something to do meanwhile. To read only: there may be nothing, and the owner writes them.
   void expect_steal() const noexcept {
     expect_read(&tail_);
-    expect_write(&head_);
     // relaxed, both: hints, and the array is compared only.
     const std::size_t from = head_.load(relaxed);
     if (from < initial_capacity && shared_array_.load(relaxed) == &first_array_) {
-      expect_write(first_entries_ + from * sizeof(entry));
+      expect_read(first_entries_ + from * sizeof(entry));
     }
   }
 

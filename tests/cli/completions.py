@@ -73,13 +73,12 @@ def others(folder):
         done = subprocess.run([shell, check_only, path], text=True, capture_output=True)
         check(done.returncode == 0, f"{shell} accepts it", done.stderr)
     if shutil.which("fish"):
-        script = f"source {folder}/homing.fish; complete -C 'homing run --tbb '; complete -C 'homing doctor --st'"
+        lines = ("homing run --tbb ", "homing doctor --st", "homing wh")
+        script = f"source {folder}/homing.fish; " + "; ".join(f"complete -C '{line}'" for line in lines)
         done = subprocess.run(["fish", "-c", script], text=True, capture_output=True,
                               env={"HOME": str(folder), "PATH": f"{COMMAND.parent}:/usr/bin:/bin"})
         check({"homing", "stock", "--strict"} <= set(done.stdout.split()), "fish completes", done)
-        check("a program's pages" in subprocess.run(
-            ["fish", "-c", f"source {folder}/homing.fish; complete -C 'homing wh'"], text=True, capture_output=True,
-            env={"HOME": str(folder), "PATH": f"{COMMAND.parent}:/usr/bin:/bin"}).stdout, "fish describes", done)
+        check("a program's pages" in done.stdout, "fish describes", done)
 
 
 # Ctrl-G prints the line as it is by then.
@@ -94,10 +93,11 @@ class ZshTerminal:
     def __init__(self, folder):
         (folder / "zsh").mkdir()
         (folder / "zsh" / "_homing").write_text(homing("completions", "zsh").out)
+        program = shutil.which("zsh")
         self.child, self.terminal = pty.fork()
         if self.child == 0:
             os.environ.update(PATH=f"{COMMAND.parent}:/usr/bin:/bin", HOME=str(folder), TERM="dumb")
-            os.execvp("zsh", ["zsh", "-f", "-i"])
+            os.execv(program, ["zsh", "-f", "-i"])
         self.say(ZSH_HEAD.replace("FOLDER", str(folder / "zsh")))
         self.hear(rb"READY\r\n")
 

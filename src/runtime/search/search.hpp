@@ -114,6 +114,8 @@ template <waiter Waiter>
 task* search(dispatcher& d, Waiter& waiter, const search_scope& scope, search_mark mark, call_duty& duty) {
   if (scope.may_steal && d.thread->backoff.will_steal_at_once()) {
     expect_steal(*d.thread);
+  } else {
+    d.thread->expected_victim = no_slot;
   }
   const bool begins = scope.is_counted() && mark == search_mark::none;
   const std::int64_t now_ns = begins ? d.thread->in->search().enter(*d.thread, scope) : platform::monotonic_ns();

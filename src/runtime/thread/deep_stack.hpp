@@ -12,10 +12,11 @@ struct deep_stack {
   std::uintptr_t end = 0;     ///< where that part ends; both 0: none
 
   [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return address - lowest < end - lowest; }
-  /// The same, or a few dozen nested waits above it.
+  /// The same, or so little above it that some dozens of nested waits might reach it: half as much again, or 1 MiB.
   [[nodiscard]] bool is_near(std::uintptr_t address) const noexcept {
-    constexpr std::uintptr_t near_bytes = std::uintptr_t{256} * 1024;
-    return address - lowest < end - lowest + near_bytes;
+    constexpr std::uintptr_t far_bytes = std::uintptr_t{1024} * 1024;
+    const std::uintptr_t bytes = end - lowest;
+    return address - lowest < bytes + (bytes / 2 < far_bytes ? bytes / 2 : far_bytes);
   }
 };
 

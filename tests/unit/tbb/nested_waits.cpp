@@ -121,6 +121,47 @@ TEST(nested_waits, run_spawned_and_resumed_tasks) {
   }
 }
 
+/// How many waits a worker piles up hangs on its stack, and not on how many tasks are in sight: of those that it had
+/// stolen at once it would run more, in the place of the one where it should have stopped.
+TEST(nested_waits, go_as_deep_whether_many_tasks_are_there_or_few) {
+  const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
+  task_group held;
+  task_group work;
+  std::atomic<int> ran{0};
+  task_arena arena(2);
+  const auto spawn = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      work.run([&] {
+        volatile char used[1000]{};
+        static_cast<void>(used);
+        ++ran;
+        held.wait();
+      });
+    }
+  };
+  constexpr int many = 10'000;
+  int depth = 0;
+  arena.execute([&] {
+    held.run_and_wait([&] {
+      spawn(many);
+      await("the worker deep in its stack", [&] { return ran >= 100 && homing::testing::all_workers_rest(); });
+      depth = ran;
+    });
+    work.wait();
+  });
+  ASSERT_EQ(ran, many);
+  ASSERT_LT(depth, many);
+  ran = 0;
+  arena.execute([&] {
+    held.run_and_wait([&] {
+      spawn(depth - 1);
+      await("as many tasks as before", [&] { return ran == depth - 1; });
+    });
+    work.wait();
+  });
+  EXPECT_EQ(ran, depth - 1);
+}
+
 class noting_observer : public tbb::task_scheduler_observer {
  public:
   explicit noting_observer(task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
@@ -137,41 +178,6 @@ class noting_observer : public tbb::task_scheduler_observer {
 };
 
 /// By execute() everybody enters as the application does, a worker of another arena as well.
-/// How many waits a worker piles up hangs on its stack, and not on how many tasks are in sight: of those that it had
-/// stolen at once it would run more, in the place of the one where it should have stopped.
-TEST(nested_waits, go_as_deep_whether_many_tasks_are_there_or_few) {
-  const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
-  task_group held;
-  task_group work;
-  std::atomic<int> ran{0};
-  const auto spawn = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      work.run([&] {
-        volatile char used[1000]{};
-        static_cast<void>(used);
-        ++ran;
-        held.wait();
-      });
-    }
-  };
-  constexpr int many = 10'000;
-  int depth = 0;
-  held.run_and_wait([&] {
-    spawn(many);
-    await("the worker deep in its stack", [&] { return ran >= 100 && homing::testing::all_workers_rest(); });
-    depth = ran;
-  });
-  work.wait();
-  ASSERT_EQ(ran, many);
-  ASSERT_LT(depth, many);
-  ran = 0;
-  held.run_and_wait([&] {
-    spawn(depth - 1);
-    await("as many tasks as before", [&] { return ran == depth - 1; });
-  });
-  work.wait();
-}
-
 TEST(observer_of_execute, sees_no_worker_in_one_that_comes_by_execute) {
   const tbb::global_control two(tbb::global_control::max_allowed_parallelism, 2);
   task_arena from(2, 1);
