@@ -1,6 +1,7 @@
 // Parallel regions that each run in another arena than the one before, as Numba and libraries that constrain themselves
 // do it: what shows is how fast threads leave an arena without work and come to the next one. A region is one loop over
 // as many chunks as there are threads, each of some 20 us.
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
@@ -17,6 +18,8 @@
 namespace {
 
 constexpr std::uint64_t chunk_steps = 200 * bench::steps_100_ns;
+constexpr int short_chunks = 16;
+constexpr std::uint64_t short_chunk_steps = 5 * bench::steps_100_ns;
 
 class regions {
  public:
@@ -89,6 +92,20 @@ int main(int argc, char** argv) {
           tbb::simple_partitioner{});
     }
     session.expect(chunks == iterations * static_cast<std::uint64_t>(threads / parts * parts), "each chunk runs once");
+  });
+
+  // A library that lets its caller say how many threads it may use: a limit comes and goes with each short loop.
+  session.measure("limited", [&](std::uint64_t iterations) {
+    std::atomic<std::uint64_t> chunks{0};
+    for (std::uint64_t region = 0; region < iterations; ++region) {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                      1 + region % static_cast<std::uint64_t>(threads));
+      tbb::parallel_for(0, short_chunks, [&](int chunk) {
+        bench::keep(bench::chain(static_cast<std::uint64_t>(chunk), short_chunk_steps));
+        chunks.fetch_add(1, std::memory_order_relaxed);
+      });
+    }
+    session.expect(chunks == iterations * std::uint64_t{short_chunks}, "each chunk runs once");
   });
 
   // Application threads that know nothing of each other: each has an arena of its own, and wants all workers.

@@ -78,7 +78,6 @@ object_pool& object_pool::acquire(unsigned domain) {
 }
 
 void object_pool::release(object_pool& pool) noexcept {
-  pool.give_back();
   const sync::scoped_spin_lock guard(orphans.lock);  // [OP3]
   orphans.pools.push_front(pool);
 }
@@ -90,39 +89,13 @@ void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
     return;
   }
   auto* const object = static_cast<free_object*>(memory);
-  poison(object, index);
-  push_remote(index, object, object);
-}
-
-/// [OP1] A chain of free objects, whose last link is written here.
-void object_pool::push_remote(std::size_t index, free_object* first, free_object* last) noexcept {
   sync::atomic<free_object*>& top = remote_[index];
+  poison(object, index);
   free_object* below = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
   do {
-    last->next = below;
-    // [OP1] release: publishes the links, and the objects' last use, to [OP2]. Failure relaxed, as the load above.
-  } while (!top.compare_exchange_weak(below, first, sync::release, sync::relaxed));
-}
-
-/// [OP4] What goes to the same stack goes as one chain.
-void object_pool::give_back() noexcept {
-  for (unsigned i = 0; i < others_count_; ++i) {
-    const others_object head = others_[i];
-    free_object* first = head.object;
-    for (unsigned j = i + 1; j < others_count_;) {
-      const others_object other = others_[j];
-      if (other.pool != head.pool || other.index != head.index) {
-        ++j;
-        continue;
-      }
-      other.object->next = first;
-      first = other.object;
-      --others_count_;
-      others_[j] = others_[others_count_];
-    }
-    head.pool->push_remote(head.index, first, head.object);
-  }
-  others_count_ = 0;
+    object->next = below;
+    // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed, as the load above.
+  } while (!top.compare_exchange_weak(below, object, sync::release, sync::relaxed));
 }
 
 void* object_pool::refill(std::size_t index) {

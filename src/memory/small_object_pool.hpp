@@ -58,36 +58,14 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
     poison(object, index);
   }
 
-  /// Gives back what allocate(bytes) of `pool` returned: at once if that is this one, else later. Owner only.
+  /// Gives back what allocate(bytes) of `pool` returned. By the owner of this one.
   void deallocate(object_pool& pool, void* memory, std::size_t bytes) noexcept {
     if (&pool == this) {
       deallocate_local(memory, bytes);
     } else {
-      deallocate_later(pool, memory, bytes);
+      pool.deallocate_remote(memory, bytes);
     }
   }
-  /// Gives back what allocate(bytes) of another pool returned, some time later: the owner keeps up to
-  /// `others_objects_max` such objects. Those who wait for it to go on do not wait for the other thread's line. Owner
-  /// only.
-  void deallocate_later(object_pool& others, void* memory, std::size_t bytes) noexcept {
-    const std::size_t index = class_of(bytes);
-    if (index >= class_count) [[unlikely]] {
-      deallocate_large(memory);
-      return;
-    }
-    if (others_count_ == others_objects_max) [[unlikely]] {
-      give_back();
-    }
-    auto* const object = static_cast<free_object*>(memory);
-    poison(object, index);
-    others_[others_count_] = {object, &others, index};
-    ++others_count_;
-  }
-  /// Whether there is something to give back. Owner only.
-  [[nodiscard]] bool has_others_objects() const noexcept { return others_count_ != 0; }
-  /// Gives all of that back now. Owner only.
-  void give_back() noexcept;
-  static constexpr unsigned others_objects_max = 8;
 
   /// Gives back what allocate(bytes) of this pool returned. Any thread; lock-free.
   void deallocate_remote(void* memory, std::size_t bytes) noexcept;
@@ -127,15 +105,7 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
   object_pool(unsigned domain, std::byte* free_begin, std::byte* slab_end) noexcept
       : domain_(domain), free_begin_(free_begin), slab_end_(slab_end) {}
 
-  /// An object of another pool, to be given back.
-  struct others_object {
-    free_object* object;
-    object_pool* pool;
-    std::size_t index;
-  };
-
   static object_pool& create(unsigned domain);
-  void push_remote(std::size_t index, free_object* first, free_object* last) noexcept;
   void* refill(std::size_t index);
   void* carve(std::size_t index);
   std::byte* carve_bytes(std::size_t bytes);
@@ -148,8 +118,6 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
   std::byte* free_begin_;  // the part of the newest slab that was never handed out
   std::byte* slab_end_;
   std::size_t next_slab_bytes_ = slab_bytes_min;
-  unsigned others_count_ = 0;
-  others_object others_[others_objects_max] = {};
 
   // Everybody's: objects that other threads gave back, one stack a class, each always emptied whole.
   alignas(sync::cache_line_bytes) sync::atomic<free_object*> remote_[class_count] = {};

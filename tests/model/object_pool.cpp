@@ -82,30 +82,6 @@ const scenario two_remote("object pool: two threads give back, the owner takes",
            [&] { pool.deallocate_remote(end(b), sizeof(content)); }});
 });
 
-/// [OP4] Two objects go back as one chain, beside a third one, while the owner takes.
-const scenario chain("object pool: a chain is given back, the owner takes", {.sample_preemptions = 3}, [] {
-  object_pool& pool = first_pool();
-  object_pool& others = object_pool::acquire(1);
-  content* const a = use(pool);
-  content* const b = use(pool);
-  content* const c = use(pool);
-  threads({[&] {
-             content* const d = use(pool);
-             content* const e = use(pool);
-             content* const f = use(pool);
-             require(d != e && e != f && f != d, "an object serves one user at a time");
-             d->word = 1;
-             e->word = 1;
-             f->word = 1;
-           },
-           [&] {
-             others.deallocate_later(pool, end(a), sizeof(content));
-             others.deallocate_later(pool, end(b), sizeof(content));
-             others.give_back();
-           },
-           [&] { pool.deallocate_remote(end(c), sizeof(content)); }});
-});
-
 /// [OP3] One thread leaves its pool, another takes it over, and what the first had freed.
 const scenario orphan("object pool: an orphan's next owner", {.sample_preemptions = 3}, [] {
   object_pool& pool = first_pool();

@@ -258,7 +258,6 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
-    t.pool->give_back();
     if (!waiter.has_looked_long()) {
       time_left = budget_in(a);
     }

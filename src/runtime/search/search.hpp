@@ -85,7 +85,6 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
       static_cast<void>(d.thread->backoff.ends_at_rest(0));
       continue;
     }
-    d.thread->pool->give_back();
     const auto is_over = [&] { return has_mail(*d.thread, scope.isolation) || !waiter.keep_going(*d.thread); };
     if (pace.pause(budget_in(*d.thread->in), is_over)) {
       if (!waiter.keep_going(*d.thread)) {

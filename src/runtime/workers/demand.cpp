@@ -207,8 +207,7 @@ void resource_manager::look_again_at_trimmed() noexcept {
   }
   // [A11] The smaller shares are out before this look; partner: a push, then the look at the share. [A23]
   sync::full_fence();
-  if (std::any_of(newly_trimmed_.begin(), newly_trimmed_.end(),
-                  [](const arena* a) { return a->may_have_pusher(no_slot); })) {
+  if (std::any_of(newly_trimmed_.begin(), newly_trimmed_.end(), [](const arena* a) { return may_have_pusher(*a); })) {
     sync::heavy_fence();
   }
   for (arena* a : newly_trimmed_) {
@@ -244,7 +243,7 @@ void resource_manager::serve_level(unsigned number, dealing& all) noexcept {
     next = next->next;
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
     if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
-                               a.stand_down(arena::pushers::may_come, no_slot))) {
+                               a.stand_down(arena::pushers::may_come, slot_of_this_thread(a)))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more, all));

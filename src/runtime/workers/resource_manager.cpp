@@ -173,9 +173,39 @@ void resource_manager::obey_limit(machine_is machine) noexcept {
 void resource_manager::allot_to_all() noexcept {
   const unsigned allowed = allowed_workers_.load(sync::relaxed);
   allottable_workers_.store(allowed - std::min(allowed, leases_.leased_total()), sync::relaxed);
-  // [A12] The limit is out before the look at the enqueued tasks; partner: an enqueue, then the look at the limit.
-  sync::heavy_fence();
+  see_all_pushes();  // [A12] the limit is out before the look at the work; partner: a push, then the look at the limit
   allot();
+}
+
+// Some programs change the limit around every loop. A heavy fence takes longer than such a loop where it interrupts a
+// CPU of a virtual machine.
+void resource_manager::see_all_pushes() noexcept {
+  sync::full_fence();
+  if (may_have_pushers()) {
+    sync::heavy_fence();
+  }
+}
+
+/// [A23] The calling thread's slot there: its own pushes are before its look.
+slot_id resource_manager::slot_of_this_thread(const arena& a) noexcept {
+  const thread_state* const me = this_thread_or_null;
+  return me != nullptr && me->in == &a ? me->slot_number : no_slot;
+}
+
+bool resource_manager::may_have_pusher(const arena& a) noexcept { return a.may_have_pusher(slot_of_this_thread(a)); }
+
+/// Under the lock. [A23] Whether some thread but this one may push behind a light fence.
+bool resource_manager::may_have_pushers() const noexcept {
+  constexpr unsigned arenas_looked_at_max = 16;  // with more, the heavy fence costs less
+  if (arena_count_ > arenas_looked_at_max) {
+    return true;
+  }
+  for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
+    if (may_have_pusher(a->owner)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void resource_manager::count_makeable() noexcept {

@@ -243,6 +243,10 @@ class resource_manager final : public worker_supplier {
   void deal() noexcept;
   void find_first_thread() noexcept;
   void allot_to_all() noexcept;
+  void see_all_pushes() noexcept;
+  [[nodiscard]] static slot_id slot_of_this_thread(const arena& a) noexcept;
+  [[nodiscard]] static bool may_have_pusher(const arena& a) noexcept;
+  [[nodiscard]] bool may_have_pushers() const noexcept;
   [[nodiscard]] worker_supply supply() const;
   void forget(arena& a) noexcept;
   void tell_finalizers() noexcept;  // under lock_

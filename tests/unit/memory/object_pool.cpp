@@ -93,47 +93,6 @@ TEST(object_pool, objects_freed_by_others_come_back_before_new_memory_is_used) {
   }
 }
 
-TEST(object_pool, what_is_others_goes_back_when_there_are_too_many_when_asked_and_at_the_end) {
-  const pool_lease pool(108);
-  constexpr std::size_t kept_max = object_pool::others_objects_max;
-  std::vector<void*> objects;  // of two classes by turns
-  for (std::size_t i = 0; i < 2 * kept_max + 1; ++i) {
-    objects.push_back(pool->allocate(i % 2 == 0 ? 64 : 192));
-  }
-  const auto small_again = [&](std::size_t some) {
-    std::set<void*> all;
-    for (std::size_t i = 0; i < some; ++i) {
-      all.insert(pool->allocate(64));
-    }
-    return all;
-  };
-  const auto small_of = [&](std::size_t first, std::size_t last) {
-    std::set<void*> all;
-    for (std::size_t i = first; i < last; i += 2) {
-      all.insert(objects[i]);
-    }
-    return all;
-  };
-  std::thread([&] {
-    const pool_lease other(109);
-    EXPECT_FALSE(other->has_others_objects());
-    for (std::size_t i = 0; i < kept_max; ++i) {
-      other->deallocate_later(*pool.get(), objects[i], i % 2 == 0 ? 64 : 192);
-    }
-    EXPECT_TRUE(other->has_others_objects());
-    other->deallocate_later(*pool.get(), objects[kept_max], 64);
-    EXPECT_EQ(small_again(kept_max / 2), small_of(0, kept_max)) << "one too many: all before it went back";
-    for (std::size_t i = kept_max + 1; i < 2 * kept_max; ++i) {
-      other->deallocate_later(*pool.get(), objects[i], i % 2 == 0 ? 64 : 192);
-    }
-    other->give_back();
-    EXPECT_FALSE(other->has_others_objects());
-    EXPECT_EQ(small_again(kept_max / 2), small_of(kept_max, 2 * kept_max)) << "asked to";
-    other->deallocate_later(*pool.get(), objects[2 * kept_max], 64);
-  }).join();
-  EXPECT_EQ(pool->allocate(64), objects[2 * kept_max]) << "its thread has left its pool";
-}
-
 TEST(object_pool, large_objects_may_be_freed_by_anybody) {
   const pool_lease pool(103);
   void* const object = pool->allocate(4096);
@@ -141,8 +100,7 @@ TEST(object_pool, large_objects_may_be_freed_by_anybody) {
   std::thread([&] {
     pool->deallocate_remote(object, 4096);
     const pool_lease other(110);
-    other->deallocate_later(*pool.get(), another, 4096);
-    EXPECT_FALSE(other->has_others_objects());
+    other->deallocate(*pool.get(), another, 4096);
   }).join();
 }
 
