@@ -1,4 +1,5 @@
-// Flow graphs: one message between two nodes (latency), and one message to 64 nodes (width).
+// Flow graphs: one message between two nodes (latency), one message to 64 nodes (width), and ten messages through 50
+// nodes in a row that do nothing: there another thread can only be in the way.
 #include <oneapi/tbb/flow_graph.h>
 
 #include <memory>
@@ -60,11 +61,37 @@ void wide(bench::session& session) {
   });
 }
 
+void chain(bench::session& session) {
+  constexpr std::size_t length = 50;
+  constexpr std::uint64_t messages = 10;
+  using step_node = flow::function_node<std::uint64_t, std::uint64_t>;
+  session.measure("chain", [&](std::uint64_t iterations) {
+    flow::graph graph;
+    std::uint64_t sum = 0;
+    node sink(graph, flow::serial, [&](std::uint64_t value) {
+      sum += value;
+      return flow::continue_msg{};
+    });
+    std::vector<std::unique_ptr<step_node>> steps;
+    for (std::size_t index = 0; index < length; ++index) {
+      steps.push_back(std::make_unique<step_node>(graph, flow::serial, [](std::uint64_t value) { return value + 1; }));
+      if (index > 0) flow::make_edge(*steps[index - 1], *steps[index]);
+    }
+    flow::make_edge(*steps.back(), sink);
+    for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
+      for (std::uint64_t message = 0; message < messages; ++message) steps.front()->try_put(message);
+      graph.wait_for_all();
+    }
+    session.expect(sum == iterations * (messages * length + messages * (messages - 1) / 2), "each passes all nodes");
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bench::session session(argc, argv, "flow");
   ping_pong(session);
   wide(session);
+  chain(session);
   return session.end();
 }

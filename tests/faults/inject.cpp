@@ -110,9 +110,17 @@ int note_module(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-template <typename Function>
-Function* next(Function* /*same type*/, const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+/// The library's own, looked up once or by several threads at once. Not a function's static variable: whoever waits for
+/// its first value does so by futex(2), which may be refused here, and then waits for ever.
+template <auto Ours>
+auto next(const char* name) {
+  static constinit std::atomic<void*> known{nullptr};
+  void* found = known.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    found = ::dlsym(RTLD_NEXT, name);
+    known.store(found, std::memory_order_relaxed);
+  }
+  return reinterpret_cast<decltype(Ours)>(found);
 }
 
 bool is_set_up = false;
@@ -258,22 +266,22 @@ class in_hwloc {
 }  // namespace
 HOMING_PRELOADED int hwloc_topology_init(hwloc_topology** made) {
   const in_hwloc scope;
-  static auto* const real = next(&hwloc_topology_init, "hwloc_topology_init");
+  auto* const real = next<&hwloc_topology_init>("hwloc_topology_init");
   return real(made);
 }
 HOMING_PRELOADED int hwloc_topology_set_synthetic(hwloc_topology* of, const char* text) {
   const in_hwloc scope;
-  static auto* const real = next(&hwloc_topology_set_synthetic, "hwloc_topology_set_synthetic");
+  auto* const real = next<&hwloc_topology_set_synthetic>("hwloc_topology_set_synthetic");
   return real(of, text);
 }
 HOMING_PRELOADED int hwloc_topology_set_components(hwloc_topology* of, unsigned long flags, const char* name) {
   const in_hwloc scope;
-  static auto* const real = next(&hwloc_topology_set_components, "hwloc_topology_set_components");
+  auto* const real = next<&hwloc_topology_set_components>("hwloc_topology_set_components");
   return real(of, flags, name);
 }
 HOMING_PRELOADED int hwloc_topology_load(hwloc_topology* of) {
   const in_hwloc scope;
-  static auto* const real = next(&hwloc_topology_load, "hwloc_topology_load");
+  auto* const real = next<&hwloc_topology_load>("hwloc_topology_load");
   return real(of);
 }
 
@@ -308,22 +316,22 @@ HOMING_PRELOADED int posix_memalign(void** block, std::size_t alignment, std::si
 }
 HOMING_PRELOADED void* _Znwm(std::size_t bytes) {
   const in_operator_new scope(__builtin_return_address(0));
-  static auto* const real = next(&_Znwm, "_Znwm");
+  auto* const real = next<&_Znwm>("_Znwm");
   return real(bytes);
 }
 HOMING_PRELOADED void* _Znam(std::size_t bytes) {
   const in_operator_new scope(__builtin_return_address(0));
-  static auto* const real = next(&_Znwm, "_Znwm");
+  auto* const real = next<&_Znwm>("_Znwm");
   return real(bytes);
 }
 HOMING_PRELOADED void* _ZnwmSt11align_val_t(std::size_t bytes, std::size_t alignment) {
   const in_operator_new scope(__builtin_return_address(0));
-  static auto* const real = next(&_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t");
+  auto* const real = next<&_ZnwmSt11align_val_t>("_ZnwmSt11align_val_t");
   return real(bytes, alignment);
 }
 HOMING_PRELOADED void* _ZnamSt11align_val_t(std::size_t bytes, std::size_t alignment) {
   const in_operator_new scope(__builtin_return_address(0));
-  static auto* const real = next(&_ZnwmSt11align_val_t, "_ZnwmSt11align_val_t");
+  auto* const real = next<&_ZnwmSt11align_val_t>("_ZnwmSt11align_val_t");
   return real(bytes, alignment);
 }
 
@@ -350,7 +358,7 @@ HOMING_PRELOADED int madvise(void* at, std::size_t bytes, int advice) noexcept {
 // --- threads
 HOMING_PRELOADED int pthread_create(pthread_t* made, const pthread_attr_t* attributes, void* (*entry)(void*),
                                     void* argument) noexcept {
-  static auto* const real = next(&pthread_create, "pthread_create");
+  auto* const real = next<&pthread_create>("pthread_create");
   return fails(thread) ? EAGAIN : real(made, attributes, entry, argument);
 }
 
@@ -382,11 +390,11 @@ HOMING_PRELOADED int sched_getaffinity(pid_t of, std::size_t bytes, cpu_set_t* m
   return 0;
 }
 HOMING_PRELOADED int pthread_setaffinity_np(pthread_t of, std::size_t bytes, const cpu_set_t* mask) noexcept {
-  static auto* const real = next(&pthread_setaffinity_np, "pthread_setaffinity_np");
+  auto* const real = next<&pthread_setaffinity_np>("pthread_setaffinity_np");
   return fails(set_affinity) ? EPERM : real(of, bytes, mask);
 }
 HOMING_PRELOADED int pthread_getaffinity_np(pthread_t of, std::size_t bytes, cpu_set_t* mask) noexcept {
-  static auto* const real = next(&pthread_getaffinity_np, "pthread_getaffinity_np");
+  auto* const real = next<&pthread_getaffinity_np>("pthread_getaffinity_np");
   return fails(get_affinity) ? EPERM : real(of, bytes, mask);
 }
 
@@ -423,11 +431,11 @@ HOMING_PRELOADED int open64(const char* path, int flags, ...) {
 HOMING_PRELOADED int __open_2(const char* path, int flags) { return openat(AT_FDCWD, path, flags, 0); }
 HOMING_PRELOADED int __openat_2(int folder, const char* path, int flags) { return openat(folder, path, flags, 0); }
 HOMING_PRELOADED FILE* fopen(const char* path, const char* mode) {
-  static auto* const real = next(&fopen, "fopen");
+  auto* const real = next<&fopen>("fopen");
   return is_of_the_system(path) && fails(open_system) ? nullptr : real(path, mode);
 }
 HOMING_PRELOADED FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 HOMING_PRELOADED DIR* opendir(const char* path) {
-  static auto* const real = next(&opendir, "opendir");
+  auto* const real = next<&opendir>("opendir");
   return is_of_the_system(path) && fails(open_system) ? nullptr : real(path);
 }
