@@ -9,6 +9,7 @@
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/settings/control.hpp"
+#include "runtime/stack/stay.hpp"
 #include "runtime/thread/thread_domain.hpp"
 #include "sync/futex.hpp"
 
@@ -189,19 +190,18 @@ void resource_manager::see_all_pushes() noexcept {
 /// [A23] The calling thread's slot there: its own pushes are before its look.
 slot_id resource_manager::slot_of_this_thread(const arena& a) noexcept {
   const thread_state* const me = this_thread_or_null;
-  return me != nullptr && me->in == &a ? me->slot_number : no_slot;
+  return me != nullptr ? slot_held_in(*me, a) : no_slot;
 }
 
 bool resource_manager::may_have_pusher(const arena& a) noexcept { return a.may_have_pusher(slot_of_this_thread(a)); }
 
 /// Under the lock. [A23] Whether some thread but this one may push behind a light fence.
 bool resource_manager::may_have_pushers() const noexcept {
-  constexpr unsigned arenas_looked_at_max = 16;  // with more, the heavy fence costs less
-  if (arena_count_ > arenas_looked_at_max) {
-    return true;
-  }
+  constexpr std::size_t slots_looked_at_max = 1024;  // with more, the heavy fence costs less
+  std::size_t slots = 0;
   for (const worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
-    if (may_have_pusher(a->owner)) {
+    slots += a->owner.slot_count();
+    if (slots > slots_looked_at_max || may_have_pusher(a->owner)) {
       return true;
     }
   }
