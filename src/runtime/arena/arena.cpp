@@ -312,7 +312,7 @@ bool arena::could_come() const noexcept {
   if (!account_.busy.load(sync::relaxed) || sleepers_.any()) {
     return true;
   }
-  // [A12] Where no worker is allowed, whoever changes that looks for work behind a heavy fence; partner: a push.
+  // [A12] Where no worker is allowed, whoever changes that looks for work behind a heavy fence [A23]; partner: a push.
   return account_.workers.load(sync::relaxed) < workers_wanted() &&
          (supplier_.allottable_workers() != 0 || account_.mandatory.load(sync::relaxed)) &&
          (supplier_.available() > 0 || account_.trimmed.load(sync::relaxed) || supplier_.refusal_has_ended());
