@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 
 #include "engine/model.hpp"
 #include "runtime/arena/arena.cpp"
@@ -82,13 +83,15 @@ class no_workers : public worker_supplier {
   bool look_at_refusal() noexcept override { return false; }
 };
 
-/// For three threads, all of the application's.
-inline arena& make_arena(no_workers& supplier) {
+/// For so many threads, of which some are the application's for sure; of the machine's only domain if it says so.
+inline arena& make_arena(no_workers& supplier, int threads = 3, unsigned reserved = 3,
+                         std::optional<domain_index> only_domain = {}) {
   domains_of_machine = 1;
   work_places::ended = 0;
   arena_request request;
-  request.max_concurrency = 3;
-  request.reserved_slots = 3;
+  request.max_concurrency = threads;
+  request.reserved_slots = reserved;
+  request.only_domain = only_domain;
   return arena::make(supplier, request);
 }
 

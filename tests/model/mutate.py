@@ -31,7 +31,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-# Not the arena's and the manager's files, of which tests/model/workers.cpp shows whole rules but few single orders; nor
+ARENA = "arena_calls visitors waits"
+
+# A file's models, the quickest first. Not the manager's files: tests/model/workers.cpp shows whole rules of theirs, and
+# is too large to be run for each order; nor those of the arena's that the models have in small (doors_workers/); nor
 # src/sync/asymmetric_fence.cpp: the kernel's barriers in it order more than C++ knows of, so that weaker orders beside
 # them show in no model.
 MODELS = {
@@ -69,6 +72,10 @@ MODELS = {
     "src/runtime/pipeline/input_offer.hpp": "pipeline_offer",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
+    "src/runtime/arena/arena.cpp": ARENA,
+    "src/runtime/arena/arena.hpp": ARENA,
+    "src/runtime/arena/arena_queues.cpp": ARENA,
+    "src/runtime/arena/worker_account.hpp": ARENA,
 }
 
 # As CMakeLists.txt has them.
@@ -105,6 +112,10 @@ class Mutant:
     def key(self) -> str:
         """Without the line's number, which any change above it moves."""
         return f"{self.file}: {self.source}: {self.what}" + (f" ({self.nth})" if self.nth > 1 else "")
+
+
+def models_of(mutant: Mutant) -> list[str]:
+    return MODELS[mutant.file].split()
 
 
 def without_comments(text: str) -> str:
@@ -207,16 +218,18 @@ class Builder:
             sys.exit(f"{model} --sample: fails without any mutant; mend that first")
         return str(program)
 
-    def outcome(self, program: str, number: int) -> str:
-        """The sample first: it finds most, and soon."""
+    def outcome(self, programs: dict[str, str], number: int) -> tuple[str, str]:
+        """What came of a mutant, and by which of its models. The samples first: they find most, and soon."""
+        late = ""
         for bounds in [["--sample"]] if self.sample else [["--sample"], []]:
-            ran = subprocess.run([program, "--stop", "--mutant", str(number), *bounds], capture_output=True, text=True,
-                                 preexec_fn=self.limit)
-            if -ran.returncode in (signal.SIGXCPU, signal.SIGKILL):
-                return "survived (out of time)"
-            if ran.returncode != 0:
-                return "found" if ran.returncode == 1 else f"ended by itself ({ran.returncode})"
-        return "survived"
+            for model, program in programs.items():
+                ran = subprocess.run([program, "--stop", "--mutant", str(number), *bounds], capture_output=True,
+                                     text=True, preexec_fn=self.limit)
+                if -ran.returncode in (signal.SIGXCPU, signal.SIGKILL):
+                    late = " (out of time)"
+                elif ran.returncode != 0:
+                    return "found" if ran.returncode == 1 else f"ended by itself ({ran.returncode})", model
+        return f"survived{late}", ""
 
     def limit(self) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (self.seconds, self.seconds))
@@ -261,17 +274,19 @@ def main() -> int:
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         builder = Builder(options.build.resolve(), options.sample, options.seconds, Path(folder))
         numbered = list(enumerate(mutants, 1))
-        by_model = {model: [(n, m) for n, m in numbered if MODELS[m.file] == model] for model in
-                    dict.fromkeys(MODELS[m.file] for m in mutants)}
-        programs = {model: pool.submit(builder.make, model, its) for model, its in by_model.items()}
-        outcomes = [pool.submit(lambda n=n, m=m: builder.outcome(programs[MODELS[m.file]].result(), n))
+        by_model = {model: [(n, m) for n, m in numbered if model in models_of(m)] for model in
+                    dict.fromkeys(model for m in mutants for model in models_of(m))}
+        making = {model: pool.submit(builder.make, model, its) for model, its in by_model.items()}
+        outcomes = [pool.submit(lambda n=n, m=m: builder.outcome({k: making[k].result() for k in models_of(m)}, n))
                     for n, m in numbered]
         for mutant, running in zip(mutants, outcomes):
-            outcome = running.result()
+            outcome, model = running.result()
             reason = known.get(mutant.key, "") if outcome.startswith("survived") else ""
             unexplained += outcome != "found" and not reason
-            rows.append(dataclasses.asdict(mutant) | {"outcome": outcome, "reason": reason, "key": mutant.key})
-            print(f"{outcome:10} {mutant.name}{': ' + reason if reason else ''}", flush=True)
+            rows.append(dataclasses.asdict(mutant) | {"outcome": outcome, "model": model, "reason": reason,
+                                                      "key": mutant.key})
+            by, why = f" ({model})" if model else "", f": {reason}" if reason else ""
+            print(f"{outcome:10} {mutant.name}{by}{why}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
     found = sum(r["outcome"] == "found" for r in rows)

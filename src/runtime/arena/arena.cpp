@@ -272,8 +272,9 @@ bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
     return false;
   }
   // [A3] Not busy, unless work shows after the fence; partner: a push, then the look at `busy`.
-  const bool was_mandatory = account_.mandatory.exchange(false, sync::seq_cst);
-  account_.busy.store(false, sync::seq_cst);
+  // relaxed, all: the fence is behind them, and the exchange of `listed` [A9] where it is taken back.
+  const bool was_mandatory = account_.mandatory.exchange(false, sync::relaxed);
+  account_.busy.store(false, sync::relaxed);
   ask_for_forks();
   if (who == pushers::gone) {
     return true;
@@ -283,16 +284,17 @@ bool arena::stand_down(pushers who, slot_id this_slot) noexcept {
     return true;
   }
   if (was_mandatory) {
-    account_.mandatory.store(true, sync::seq_cst);
+    account_.mandatory.store(true, sync::relaxed);
   }
-  account_.busy.store(true, sync::seq_cst);
+  account_.busy.store(true, sync::relaxed);
   supplier_.list_newcomer(*this);
   return false;
 }
 
 void arena::worker_leaves(domain_index from, slot_id this_slot) noexcept {
   const int before_here = domain(from).active.fetch_sub(1, sync::relaxed);
-  const int before = account_.workers.fetch_sub(1, sync::seq_cst);
+  // release: what this worker did is done; partner: has_workers().
+  const int before = account_.workers.fetch_sub(1, sync::release);
   platform::require(before > 0 && before_here > 0, "A3: a worker that leaves was counted in its arena and domain");
   if (before != 1) {
     return;
@@ -364,7 +366,8 @@ void arena::call_one(const work_call& call, reach who) noexcept {
       call.kind == work_kind::spawned || call.kind == work_kind::mailed || call.kind == work_kind::unknown,
       sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
-  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
+  // relaxed: whoever sets it lists the arena behind it, by an exchange, and passes a full fence. [A9]
+  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::relaxed)) {
     if (supplier_.demand_rose(*this, home)) {
       return;
     }
@@ -424,7 +427,7 @@ bool arena::has_use_for_another() const noexcept {
 }
 
 void arena::call_workers_for_phase() noexcept {
-  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::seq_cst)) {
+  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::relaxed)) {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
   // Each once: where so many are called that the first have looked in vain before the last comes, it would never end.

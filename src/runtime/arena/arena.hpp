@@ -155,7 +155,7 @@ class arena final : public work_places, private search_caller {
   /// [A22] Nobody refers to the arena but workers inside that look for work, so nobody brings it any; a hint.
   [[nodiscard]] bool is_abandoned() const noexcept {
     return account_.users.load(sync::relaxed) == 0 &&
-           searching.outer_in_all() >= account_.references.load(sync::acquire);
+           searching.outer_in_all() >= account_.references.load(sync::relaxed);
   }
 
   void add_reference() noexcept { account_.add_reference(); }
@@ -215,8 +215,9 @@ class arena final : public work_places, private search_caller {
 
   // ---- for the resource manager
 
+  /// For who lists the arena, or has found it listed: the exchange of `listed` is behind `busy`. [A9]
   [[nodiscard]] bool wants_workers() const noexcept {
-    return account_.busy.load(sync::seq_cst) && (max_workers_ != 0 || account_.mandatory.load(sync::relaxed));
+    return account_.busy.load(sync::relaxed) && (max_workers_ != 0 || account_.mandatory.load(sync::relaxed));
   }
   /// Says that no workers are wanted, unless work shows, behind a fence if anybody might push; true if so. [A3]
   enum class pushers : bool { may_come, gone };

@@ -60,8 +60,8 @@ void arena::new_enqueued_work(domain_index home_or_none) noexcept {
 void arena::want_mandatory_worker() noexcept {
   if ((max_workers_ == 0 || is_of_one_domain() || supplier_.allottable_workers() == 0) &&
       slot_count() > reserved_slots_ && !account_.mandatory.load(sync::relaxed) &&
-      !account_.mandatory.exchange(true, sync::seq_cst)) {
-    account_.busy.store(true, sync::seq_cst);
+      !account_.mandatory.exchange(true, sync::relaxed)) {
+    account_.busy.store(true, sync::relaxed);  // the exchange of `listed` and a full fence are behind it [A9]
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
 }

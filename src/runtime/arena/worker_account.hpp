@@ -75,9 +75,9 @@ struct worker_account : sync::list_hook<worker_account> {
     const int before = references.fetch_add(1, sync::relaxed);
     platform::require_hot([&] { return before > 0; }, "A4: a count of none never rises again");
   }
-  /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. acquire: all that
-  /// others did there. [A4]
-  [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::acquire) == 1; }
+  /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. relaxed: what others
+  /// left there shows when the last reference is dropped. [A4] [A5]
+  [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::relaxed) == 1; }
   /// A hint: it is about to be retired, and try_reference() refuses. [A5]
   [[nodiscard]] bool is_without_reference() const noexcept { return references.load(sync::relaxed) == 0; }
   /// One more, for who has found the arena through the manager; false if it is about to be retired.

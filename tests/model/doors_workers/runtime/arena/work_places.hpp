@@ -115,14 +115,17 @@ class work_places {
   [[nodiscard]] bool has_task(const search_scope& scope, domain_index /*by_domain*/) const noexcept {
     return (scope.fits(no_isolation) && scope.may_steal && !spawned.empty()) ||
            (scope.fits(tag_of_isolated) && scope.may_steal && !isolated.empty()) ||
-           (scope.takes_enqueued && scope.isolation == no_isolation && !unaddressed.empty());
+           (scope.takes_critical && scope.fits(no_isolation) && !critical.empty()) ||
+           (scope.takes_enqueued && scope.isolation == no_isolation && has_enqueued());
   }
-  [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept { return !unaddressed.empty(); }
+  [[nodiscard]] bool has_common_task(const search_scope& /*scope*/) const noexcept {
+    return has_enqueued() || !critical.empty();
+  }
   [[nodiscard]] bool has_tasks_for(unsigned threads) const noexcept {
     return spawned.count() + isolated.count() >= static_cast<int>(threads);
   }
-  [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty(); }
-  [[nodiscard]] bool has_enqueued_for(domain_index /*by_domain*/) const noexcept { return !unaddressed.empty(); }
+  [[nodiscard]] bool has_enqueued() const noexcept { return !unaddressed.empty() || !delegated.empty(); }
+  [[nodiscard]] bool has_enqueued_for(domain_index /*by_domain*/) const noexcept { return has_enqueued(); }
   [[nodiscard]] static bool is_left_to(domain_index /*home*/) noexcept { return false; }
   /// As in production. [A23]
   [[nodiscard]] bool may_have_pusher(slot_id but) const noexcept {
