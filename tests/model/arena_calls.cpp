@@ -1,7 +1,7 @@
-/// What an arena's own fences are for, one by one: who needs a slot gets one, what comes from outside is run, the last
-/// worker leaves no work behind, and a stack that may go on has somebody who can. Method: executions of two threads in
-/// the production arena, whose supplier only notes that it was asked; docs/protocols/arena.md [A2], [A3], [A20], [A23],
-/// sleep.md [S3].
+/// What an arena's own fences are for, one by one: who needs a slot gets one, who comes with work finds somebody or
+/// calls, the last worker leaves no work behind, and a stack that may go on has somebody who can. Method: executions of
+/// two threads in the production arena, whose supplier only notes that it was asked; docs/protocols/arena.md [A2],
+/// [A3], [A20], [A23], sleep.md [S3].
 ///
 /// Two threads, so that the fence of a third does not stand in for theirs.
 #include "arena_in_small.hpp"
@@ -83,56 +83,21 @@ const scenario freed_twice("arena calls: two threads need the slot that is freed
                              require(came.load(sync::relaxed) == 2, "both get it, one after the other");
                            });
 
-// ---- [A23]: work from outside, beside the only thread that is inside
+// ---- [A23], [S3]: work from outside, beside the last searcher, which has a task
 
-/// A thread inside that looks for tasks. It stops when somebody has run them, or at the end of the execution.
-struct lone_searcher {
-  visit stay;
-  sync::atomic<int> done{0};
-
-  explicit lone_searcher(arena& a) : stay(a) { a.search().enter(stay.me, {}); }
-
-  bool take() {
-    arena& a = stay.in;
-    const bool taken = a.unaddressed.take() || a.delegated.take() || a.critical.take();
-    if (taken) {
-      done.fetch_add(1, sync::relaxed);
-    }
-    return taken;
-  }
-  /// It finds nothing and goes to sleep, as in a wait that never ends [S1]; woken, it takes what it finds.
-  void rest() {
-    arena& a = stay.in;
-    sleeper me(stay.me);
-    while (!take()) {
-      a.asleep().add(me);
-      a.search().stop_to_sleep(stay.me, {});
-      sync::full_fence();
-      if (a.has_work(no_isolation, arena::anybody)) {
-        if (!a.asleep().remove(me)) {
-          a.search().enter(stay.me, {});
-          continue;
-        }
-        stay.me.parker.park();  // called meanwhile: the call is on its way
-      } else {
-        stay.me.parker.park();
-      }
-      a.search().adopt(stay.me);
-    }
-    a.search().stop_searching(stay.me, {});
-  }
-};
-
+/// Nobody else is inside, so the searcher looks at what was pushed behind a full fence. All slots are the
+/// application's: no worker is asked for but by who finds nobody searching, or by who stops.
 template <typename Push>
 void push_from_outside(Push push) {
-  no_workers nobody;
-  arena& a = make_arena(nobody, 2, 2);
-  lone_searcher inside(a);
-  threads_until_settled({[&] { inside.rest(); }, [&] { push(a); }});
-  require(inside.done.load(sync::relaxed) == 1, "what came from outside was run");
+  asked_for_workers supplier;
+  arena& a = make_arena(supplier, 2, 2);
+  visit inside(a);
+  a.search().enter(inside.me, {});
+  threads({[&] { a.search().stop_searching(inside.me, {}); }, [&] { push(a); }});
+  require(supplier.asked.load(sync::relaxed) > 0, "the last searcher saw the push, or its pusher saw nobody");
 }
 
-const scenario submitted("arena calls: the only thread inside goes to sleep beside a task from outside", all_orders,
+const scenario submitted("arena calls: the last searcher stops beside a task from outside", all_orders,
                          [] { push_from_outside([](arena& a) { a.submit(any_task(), work_places::no_home, 0); }); });
 const scenario delegated("arena calls: the same, with a body that is delegated", all_orders,
                          [] { push_from_outside([](arena& a) { a.delegate(any_task()); }); });

@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-ARENA = "arena_calls visitors waits"
+ARENA_MODELS = "arena_calls visitors waits"
 
 # A file's models, the quickest first. Not the manager's files: tests/model/workers.cpp shows whole rules of theirs, and
 # is too large to be run for each order; nor those of the arena's that the models have in small (doors_workers/); nor
@@ -72,10 +72,10 @@ MODELS = {
     "src/runtime/pipeline/input_offer.hpp": "pipeline_offer",
     "src/tbb/queuing_rw_mutex.cpp": "queuing_rw_mutex",
     "include/homing/locality_queues.hpp": "locality_queues",
-    "src/runtime/arena/arena.cpp": ARENA,
-    "src/runtime/arena/arena.hpp": ARENA,
-    "src/runtime/arena/arena_queues.cpp": ARENA,
-    "src/runtime/arena/worker_account.hpp": ARENA,
+    "src/runtime/arena/arena.cpp": ARENA_MODELS,
+    "src/runtime/arena/arena.hpp": ARENA_MODELS,
+    "src/runtime/arena/arena_queues.cpp": ARENA_MODELS,
+    "src/runtime/arena/worker_account.hpp": ARENA_MODELS,
 }
 
 # As CMakeLists.txt has them.

@@ -366,8 +366,7 @@ void arena::call_one(const work_call& call, reach who) noexcept {
       call.kind == work_kind::spawned || call.kind == work_kind::mailed || call.kind == work_kind::unknown,
       sync::relaxed);
   leaves_fast_once_.store(false, sync::relaxed);
-  // relaxed: whoever sets it lists the arena behind it, by an exchange, and passes a full fence. [A9]
-  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::relaxed)) {
+  if (account_.become_busy()) {
     if (supplier_.demand_rose(*this, home)) {
       return;
     }
@@ -427,7 +426,7 @@ bool arena::has_use_for_another() const noexcept {
 }
 
 void arena::call_workers_for_phase() noexcept {
-  if (!account_.busy.load(sync::relaxed) && !account_.busy.exchange(true, sync::relaxed)) {
+  if (account_.become_busy()) {
     static_cast<void>(supplier_.demand_rose(*this, domain_index{0}));
   }
   // Each once: where so many are called that the first have looked in vain before the last comes, it would never end.

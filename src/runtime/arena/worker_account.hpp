@@ -75,6 +75,9 @@ struct worker_account : sync::list_hook<worker_account> {
     const int before = references.fetch_add(1, sync::relaxed);
     platform::require_hot([&] { return before > 0; }, "A4: a count of none never rises again");
   }
+  /// True for the one that makes the arena busy, who is to tell the supplier. relaxed: behind it are the exchange of
+  /// `listed` and a full fence [A9]; partner: an allotment, or a worker that announces itself idle.
+  [[nodiscard]] bool become_busy() noexcept { return !busy.load(sync::relaxed) && !busy.exchange(true, sync::relaxed); }
   /// For a worker inside: nobody else refers to the arena, so nobody can bring it work any more. relaxed: what others
   /// left there shows when the last reference is dropped. [A4] [A5]
   [[nodiscard]] bool is_last_reference() const noexcept { return references.load(sync::relaxed) == 1; }
