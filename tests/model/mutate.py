@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
 ARENA_MODELS = "arena_calls visitors waits"
+MANAGER_MODELS = "manager_calls refusals"
 
-# A file's models, the quickest first. Not the manager's files: tests/model/workers.cpp shows whole rules of theirs, and
-# is too large to be run for each order; nor those of the arena's that the models have in small (doors_workers/); nor
+# A file's models, the quickest first. Not those of the arena's files that the models have in small (doors_workers/); nor
 # src/sync/asymmetric_fence.cpp: the kernel's barriers in it order more than C++ knows of, so that weaker orders beside
 # them show in no model.
 MODELS = {
@@ -76,6 +76,12 @@ MODELS = {
     "src/runtime/arena/arena.hpp": ARENA_MODELS,
     "src/runtime/arena/arena_queues.cpp": ARENA_MODELS,
     "src/runtime/arena/worker_account.hpp": ARENA_MODELS,
+    "src/runtime/workers/demand.cpp": MANAGER_MODELS,
+    "src/runtime/workers/making.cpp": MANAGER_MODELS,
+    "src/runtime/workers/resource_manager.cpp": MANAGER_MODELS,
+    "src/runtime/workers/standing_in.cpp": MANAGER_MODELS,
+    "src/runtime/workers/worker.cpp": MANAGER_MODELS,
+    "src/runtime/workers/worker_shortage.cpp": MANAGER_MODELS,
 }
 
 # As CMakeLists.txt has them.

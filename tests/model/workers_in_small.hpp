@@ -186,6 +186,7 @@ struct world {
 
   explicit world(std::size_t threads_allowed, unsigned domain_count = 1, unsigned own_cpus = 0) {
     here = &at_home;
+    this_thread_or_null = nullptr;
     at_home.parallelism.store(threads_allowed, sync::relaxed);
     domains_of_machine = domain_count;
     own_cpus_of_machine = own_cpus;

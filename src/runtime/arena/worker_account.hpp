@@ -61,7 +61,7 @@ struct worker_account : sync::list_hook<worker_account> {
   sync::atomic<bool> is_implicit{false};    ///< an application thread's, which is one of the users
   sync::atomic<arena*> successor{nullptr};  ///< in the child of a fork, of one that is left behind [A29]
 
-  arena* next_newcomer = nullptr;          ///< its lister's, then the manager's
+  sync::plain<arena*> next_newcomer = nullptr;  ///< its lister's, then the manager's
   sync::atomic<bool> to_be_called{false};  ///< on a list of arenas to be called for, with a reference [A16]
   arena_place place_to_call;               ///< of whoever has taken the list
   // Guarded by the resource manager's lock:

@@ -22,7 +22,7 @@ bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
   // then looks whether arenas are listed that were not served.
   const bool was_listed = list_newcomer(a);
-  sync::full_fence();
+  sync::light_fence();
   // [A14] Of the home domain only where thieves stay in theirs, or where another arena could use more: then a new
   // allotment says which other domains have a worker for it.
   const unsigned domains = a.thieves_stay() || unmet() ? 1 : domain_count_;
@@ -212,7 +212,7 @@ void resource_manager::look_again_at_trimmed() noexcept {
   }
   for (arena* a : newly_trimmed_) {
     if (a->has_work(no_isolation, arena::anybody)) {
-      dirty_.store(true, sync::seq_cst);
+      dirty_.store(true, sync::relaxed);  // this thread looks at it after its unlock
     }
   }
   newly_trimmed_.clear();
@@ -265,7 +265,8 @@ void resource_manager::serve_level(unsigned number, dealing& all) noexcept {
 arena_demand resource_manager::demand_of(arena& a, bool has_more, dealing& all) noexcept {
   if (a.max_workers() != 0 && allotment_.gives_mandatory_only(a.cpus_by_domain(), a.is_of_one_domain()) &&
       (a.has_enqueued() || a.account().kept.load(sync::relaxed))) {
-    a.account().mandatory.store(true, sync::seq_cst);  // [A12] enqueued, or left behind, while workers were allowed
+    // [A12] Enqueued, or left behind, while workers were allowed. relaxed: whoever enqueues behind this look sets it.
+    a.account().mandatory.store(true, sync::relaxed);
   }
   worker_account& account = a.account();
   if (has_more) {

@@ -108,10 +108,11 @@ bool resource_manager::make_worker(arena& a, domain_index home) noexcept {
       return true;
     }
     unreserve(a, d);
-    // [S7] Whoever found the place taken by us may have called nobody; partner: an announcement, then the look at the
-    // places. So may a stand-in that looked meanwhile [A26], where nobody idles: this call looks for one, too.
+    // [S7] Whoever found the place taken by us may have called nobody; partner: an announcement, or a limit, then the
+    // look at the places. So may a stand-in that looked meanwhile [A26], where nobody idles: this call looks for one,
+    // too. Whether there is work is not asked: who pushed has passed a light fence only.
     sync::full_fence();
-    if (available() > 0 && a.has_work(no_isolation, arena::anybody)) {
+    if (available() > 0) {
       ask_if_trimmed(a);
       return send_worker(a, home, domain_count_, turned_away::gives_up);
     }

@@ -39,8 +39,8 @@ resource_manager& resource_manager::current() {
     if (m == nullptr) {
       sync::prepare_asymmetric_fences();
       m = new resource_manager;
-      // release: publishes the manager to the acquire above.
-      process_manager.store(m, sync::release);
+      // Publishes the manager to the acquire above. relaxed: its constructor passes a full fence when it has allotted.
+      process_manager.store(m, sync::relaxed);
     }
   }
   return *m;
@@ -61,7 +61,7 @@ void resource_manager::replace_after_fork() {
     } catch (const std::bad_alloc&) {
       // Nobody can be told here: the child's first use makes one, and throws if there is still no memory.
     }
-    process_manager.store(fresh, sync::release);
+    process_manager.store(fresh, sync::relaxed);  // there is one thread
   }
 }
 
@@ -243,7 +243,7 @@ void resource_manager::link(arena& a) {
 void resource_manager::forget(arena& a) noexcept {
   if (newcomers_.load(sync::relaxed) != nullptr) {
     take_newcomers();                   // it may be one of them
-    dirty_.store(true, sync::seq_cst);  // [A9] no worker finds the others there any more: they are served at our unlock
+    dirty_.store(true, sync::relaxed);  // [A9] no worker finds the others there any more: they are served at our unlock
   }
   a.account().busy.store(false, sync::relaxed);
   a.account().mandatory.store(false, sync::relaxed);
@@ -257,7 +257,7 @@ void resource_manager::forget(arena& a) noexcept {
 
 // A call of the kernel's only if somebody may sleep: an arena that lives for one loop would pay for it.
 void resource_manager::tell_finalizers() noexcept {
-  arenas_gone_.fetch_add(1, sync::release);
+  arenas_gone_.fetch_add(1, sync::relaxed);  // under the lock, as the look that a sleeper takes before it sleeps
   if (finalizers_ > 0) {
     sync::futex_wake(arenas_gone_, ~0U >> 1U);
   }
@@ -287,7 +287,7 @@ bool resource_manager::nobody_comes_to(const arena& a) const noexcept {
 
 bool resource_manager::see_arenas_go() noexcept {
   for (;;) {
-    const std::uint32_t gone = arenas_gone_.load(sync::acquire);
+    const std::uint32_t gone = arenas_gone_.load(sync::relaxed);  // before the look under the lock
     arena* alone = nullptr;
     {
       const holder hold(*this);
@@ -343,8 +343,8 @@ void resource_manager::retire(arena& a) {
         a.account().busy.store(true, sync::relaxed);
       }
       a.account().references.store(2, sync::relaxed);  // ours until we have called, and one until a worker has come
-      a.account().kept.store(true, sync::release);
-      tell_finalizers();  // where nobody comes, they do it
+      a.account().kept.store(true, sync::relaxed);     // whoever comes gets its reference under the lock, or from us
+      tell_finalizers();                               // where nobody comes, they do it
     } else {
       forget(a);
     }

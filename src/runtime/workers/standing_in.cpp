@@ -34,13 +34,13 @@ std::optional<domain_index> resource_manager::unfilled_domain(arena& a, domain_i
 
 /// True if the caller is the one now.
 bool resource_manager::begin_stand_by() noexcept {
-  // An exchange, and a release, also where another stands by: what made this caller call is before that one's
-  // end_stand_by(), and so before its look.
-  return !has_stand_by_.exchange(true, sync::acq_rel);
+  // An exchange, also where another stands by: what made this caller call is before that one's end_stand_by(), and so
+  // before its look. relaxed: each has a fence, or the manager's lock, between that and the exchange.
+  return !has_stand_by_.exchange(true, sync::relaxed);
 }
 
-/// acquire, by an exchange: whatever made others rely on this one.
-void resource_manager::end_stand_by() noexcept { has_stand_by_.exchange(false, sync::acq_rel); }
+/// By an exchange, and a fence or the manager's lock behind it: whatever made others rely on this one.
+void resource_manager::end_stand_by() noexcept { has_stand_by_.exchange(false, sync::relaxed); }
 
 /// For work that needs a worker of a domain where none is to be had. With one domain there is none elsewhere, either.
 void resource_manager::call_stand_in(domain_index near) noexcept {
@@ -52,8 +52,8 @@ void resource_manager::call_stand_in(domain_index near) noexcept {
     }
     end_stand_by();
     // Who found us standing by called nobody; partner: a worker's announcement, then its last look.
-    sync::full_fence();
-    if (idle_.load(sync::seq_cst) <= 0) {
+    sync::light_fence();
+    if (idle_.load(sync::relaxed) <= 0) {
       return;
     }
   }

@@ -18,10 +18,10 @@
 
 namespace homing::scheduler {
 
-/// Under the domain's lock.
+/// Under the domain's lock. In all first: who finds one in all, and none in any domain, would look again and again.
 void resource_manager::count_off_idle(domain_state& d) noexcept {
-  const int before_here = d.idle.fetch_sub(1, sync::relaxed);
   const int before = idle_.fetch_sub(1, sync::relaxed);
+  const int before_here = d.idle.fetch_sub(1, sync::relaxed);
   platform::require(before_here > 0 && before > 0,
                     "S1: each idle worker on its list is counted, in its domain and in all");
 }
@@ -86,7 +86,7 @@ resource_manager::sent resource_manager::send_one_of_share(arena& a, domain_inde
     // before this look at the idle; partner: its announcement, then its look at the counts. [A25] [A15] So did whoever
     // made it possible to make one; partner: the limit or the end of a refusal, a fence, then the look at the places.
     sync::full_fence();
-    if ((f.lacking ? idle_ : state_of(d).idle).load(sync::seq_cst) > 0 ||
+    if ((f.lacking ? idle_ : state_of(d).idle).load(sync::relaxed) > 0 ||
         (f.unlocked ? !is_complete(d) : could_be_made(d, patience))) {
       --i;
     }
@@ -110,22 +110,21 @@ void resource_manager::ask_if_trimmed(arena& a) noexcept {
 
 /// [S7] Whoever found our reservation to be the last place of the arena called nobody, of whatever domain. That can be
 /// another one than those looked at: where workers stay in a domain beyond its share, others' shares are unfilled.
+/// The worker is taken before the place: a place that is given back once more might be one that others relied on.
 /// The domain's place among the nearest, or the number of domains: nobody was sent.
 unsigned resource_manager::send_idle_one(arena& a, std::span<const domain_index> nearest) noexcept {
-  for (bool reserved = true; reserved && idle_.load(sync::seq_cst) > 0;) {
-    reserved = false;
-    for (unsigned i = 0; i != domain_count_; ++i) {
-      const domain_index d = nearest[i];
-      if (state_of(d).idle.load(sync::seq_cst) <= 0 || !reserve(a, d)) {
-        continue;
-      }
-      if (worker* w = pop_idle(d)) {
+  for (unsigned i = 0; i != domain_count_ && idle_.load(sync::relaxed) > 0; ++i) {
+    const domain_index d = nearest[i];
+    const arena_domain& there = a.domain(d);
+    if (there.active.load(sync::relaxed) >= there.allotted.load(sync::relaxed)) {
+      continue;
+    }
+    if (worker* const w = pop_idle(d)) {
+      if (reserve(a, d)) {
         send(*w, a, d, true);
         return i;
       }
-      unreserve(a, d);
-      sync::full_fence();  // [S7] as above
-      reserved = true;
+      wake(*w, true);  // it looks for work anew
     }
   }
   return domain_count_;
@@ -199,7 +198,7 @@ thread_state* resource_manager::register_worker(worker& w) noexcept {
         hand_on_stand_by(w.domain);
       }
     }
-    if (stopping_.load(sync::seq_cst)) {
+    if (stopping_.load(sync::relaxed)) {
       return nullptr;
     }
     w.parker.park_for(wait_ns);  // nobody has it on a list: this ends by the time
@@ -291,8 +290,9 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index
 /// and has an arena or must ask anew.
 bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen, bool& stands_by) noexcept {
   arena_list to_call;
-  arena* const found = stopping_.load(sync::seq_cst) ? nullptr : find_work(domain, stands_by, to_call);
-  const bool stays = found == nullptr && !stopping_.load(sync::seq_cst);
+  // [A18] A worker that sees no stop behind find_work() has announced itself before the manager's lock was last taken.
+  arena* const found = stopping_.load(sync::relaxed) ? nullptr : find_work(domain, stands_by, to_call);
+  const bool stays = found == nullptr && !stopping_.load(sync::relaxed);
   if (!stays) {
     chosen = choose_assignment(w, found, domain);  // before the calls, which would else find it idle
   }
@@ -331,7 +331,7 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
       }
       return std::exchange(w.assigned, nullptr);
     }
-    if (w.ends || stopping_.load(sync::seq_cst)) {
+    if (w.ends || stopping_.load(sync::relaxed)) {
       return nullptr;  // on no list: nobody assigns it any more, and what is left is called for after the stop [A18]
     }
     look_at_machine(look_of_workers_ns);
@@ -347,7 +347,7 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
     arena* chosen = nullptr;
     bool rests = true;
     if (awake.count() > 0) {
-      sync::full_fence();  // [S18] a newcomer has passed one [A9]; a pusher's light one meets the heavy one below
+      // [S18] Without a fence: what this look misses is seen by the last one, behind the heavy fence.
       rests = finds_nothing(w, here, chosen, stands_by) && !is_called_within(awake, w);
     }
     if (rests) {
@@ -388,7 +388,7 @@ void resource_manager::stop_workers() noexcept {
   worker* all = nullptr;
   {
     const holder hold(*this);
-    stopping_.store(true, sync::seq_cst);
+    stopping_.store(true, sync::relaxed);  // under the lock, which each worker takes before its last look
   }
   wait_for_makings();
   {
@@ -411,7 +411,7 @@ void resource_manager::stop_workers() noexcept {
     for (const domain_index d : all_domains()) {
       state_of(d).made.store(0, sync::relaxed);
     }
-    stopping_.store(false, sync::seq_cst);
+    stopping_.store(false, sync::relaxed);
     waiting = see_who_called();
   }
   memory_of_arenas_.free_all();

@@ -55,7 +55,7 @@ void resource_manager::note_refusal(int error) noexcept {
 void resource_manager::have_sleepers_look() noexcept {
   // The refusal is noted before the look at who sleeps; partner: a thread lists itself and passes a heavy fence, then
   // looks at the refusal.
-  sync::full_fence();
+  sync::light_fence();
   for (worker_account* a = arenas_.first(); a != nullptr; a = a->next) {
     a->owner.asleep().have_all_look();
   }

@@ -50,8 +50,8 @@ struct thread_state {
   void move_to_domain(domain_index to, unsigned /*domain_count*/) noexcept { domain = to; }
 };
 
-/// Threads of a model share one thread of the system: nobody is known by it, and nothing is counted.
-inline constexpr thread_state* this_thread_or_null = nullptr;
+/// Threads of a model share one thread of the system: nobody is known by it, unless a model says whose code matters.
+inline thread_state* this_thread_or_null = nullptr;
 thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_t stack_bytes = 0);
 thread_state& this_thread();
 inline void leave_this_thread() noexcept {}
