@@ -23,6 +23,7 @@ struct any_stack final : left_stack {
 /// Workers are asked for, and none comes.
 struct asked_for_workers final : no_workers {
   sync::atomic<int> asked{0};
+  void allow_worker() noexcept { allottable_workers_.store(1, sync::relaxed); }
   void demand_changed() noexcept override { asked.fetch_add(1, sync::relaxed); }
   bool demand_rose(arena& /*a*/, domain_index /*home*/) noexcept override {
     demand_changed();
@@ -135,6 +136,7 @@ struct worker_inside {
 
 const scenario pushed("arena calls: a push while the only worker leaves", all_orders, [] {
   worker_inside it;
+  it.supplier.allow_worker();
   visit pusher(it.a);
   threads({[&] { it.leave(); }, [&] { pusher.push(); }});
   it.require_asked(!it.a.spawned.empty());
@@ -142,6 +144,7 @@ const scenario pushed("arena calls: a push while the only worker leaves", all_or
 
 const scenario pushed_outside("arena calls: a task from outside while the only worker leaves", all_orders, [] {
   worker_inside it;
+  it.supplier.allow_worker();
   threads({[&] { it.leave(); }, [&] { it.a.submit(any_task(), work_places::no_home, 0); }});
   it.require_asked(!it.a.unaddressed.empty());
 });
@@ -158,6 +161,7 @@ const scenario enqueued("arena calls: a task is enqueued while the mandatory wor
 /// As whoever works an arena empty: it has neither workers nor work, so nothing is left.
 const scenario emptied("arena calls: a worker leaves a task, beside one that works the arena empty", all_orders, [] {
   worker_inside it;
+  it.supplier.allow_worker();
   bool empty = false;
   threads({[&] {
              it.a.spawned.push();

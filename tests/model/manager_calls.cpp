@@ -4,114 +4,11 @@
 ///
 /// Two threads, so that the fence of a third does not stand in for theirs. A worker is a thread only on its way
 /// from one arena to the next: what it does before is done when the threads begin.
-#include "workers_in_small.hpp"
+#include "manager_in_small.hpp"
 
 namespace {
 
 const settings bounds = {.preemptions = 2, .sample_preemptions = 1, .stale = 1, .sample_stale = 1, .steps = 5'000};
-
-/// Private member functions, named for this model: the arguments of an explicit instantiation may name them.
-template <typename Name, auto member>
-struct opened {
-  friend auto function_of(Name /*name*/) { return member; }
-};
-struct next_assignment {
-  friend auto function_of(next_assignment /*name*/);
-};
-struct reserve {
-  friend auto function_of(reserve /*name*/);
-};
-struct unreserve {
-  friend auto function_of(unreserve /*name*/);
-};
-struct call_stand_in {
-  friend auto function_of(call_stand_in /*name*/);
-};
-struct reserve_making {
-  friend auto function_of(reserve_making /*name*/);
-};
-struct make_thread {
-  friend auto function_of(make_thread /*name*/);
-};
-template struct opened<next_assignment, &resource_manager::next_assignment>;
-template struct opened<reserve, &resource_manager::reserve>;
-template struct opened<unreserve, &resource_manager::unreserve>;
-template struct opened<call_stand_in, &resource_manager::call_stand_in>;
-template struct opened<reserve_making, &resource_manager::reserve_making>;
-template struct opened<make_thread, &resource_manager::make_thread>;
-
-template <typename Name, typename... Arguments>
-auto call(resource_manager& manager, Name name, Arguments&&... arguments) {
-  return (manager.*function_of(name))(std::forward<Arguments>(arguments)...);
-}
-
-/// A worker that was made for a task, which its maker has run meanwhile.
-struct worker_in_hand {
-  world& in;
-  worker& self;
-  thread_state& me;
-
-  /// The newest that was made.
-  explicit worker_in_hand(world& w)
-      : in(w),
-        self(*static_cast<worker*>(here->beds[here->beds_taken.load(sync::relaxed) - 1].argument)),
-        me(make_this_thread(thread_kind::worker, self.domain, 0)) {
-    self.parker.park();  // its maker's token
-  }
-  /// Comes to the arena that it was made for, and leaves it.
-  void come_and_leave() {
-    arena* const a = std::exchange(self.assigned, nullptr);
-    require(a != nullptr, "it was made for an arena");
-    static_cast<void>(work_in_arena(me, *a));
-  }
-  /// Comes to that arena, and stays.
-  void come() {
-    arena* const a = std::exchange(self.assigned, nullptr);
-    require(a != nullptr, "it was made for an arena");
-    const slot_id number = a->admit_worker(me);
-    require(number != no_slot, "there is room");
-    stay_in(me, *a, number);
-    a->search().adopt(me);
-    a->search().stop_searching(me, {});
-  }
-  void leave() {
-    arena& a = *me.in;
-    a.worker_leaves(me.domain, me.slot_number);
-    a.release_slot(me.slot_number);
-    a.drop_reference();
-  }
-  /// Sleeps until it is sent somewhere.
-  void rest() { sent_to = call(*in.manager, next_assignment{}, self, std::chrono::nanoseconds{0}); }
-
-  arena* sent_to = nullptr;
-
-  /// Whether it has been sent there, or has gone there by itself.
-  [[nodiscard]] bool goes_to(const arena& a) const { return sent_to == &a || self.assigned == &a; }
-};
-
-/// An arena with a thread of the application's inside, who pushes a task for which a worker is made, and takes it back.
-struct used_arena {
-  world& in;
-  arena& a;
-  visit user;
-
-  explicit used_arena(world& w, int concurrency = 2, unsigned level = 1)
-      : in(w), a(w.make(concurrency, level)), user(a) {}
-  worker_in_hand have_worker_made() {
-    const std::size_t before = in.at_home.beds_taken.load(sync::relaxed);
-    a.enqueue(any_task(), work_places::no_home, 0);  // for which no other one is made ahead of need
-    require(in.at_home.beds_taken.load(sync::relaxed) == before + 1, "a worker is made for a task");
-    require(a.unaddressed.take(), "its maker runs the task itself");
-    return worker_in_hand(in);
-  }
-};
-
-int share_of(arena& a) { return a.account().allotted.load(sync::relaxed); }
-
-void begin_to_want(arena& a) {
-  a.spawned.push();
-  static_cast<void>(a.account().become_busy());
-}
 
 // ---- [A6]: a wish beside who holds the lock
 
@@ -378,6 +275,32 @@ const scenario allowed_empty("manager calls: workers are allowed beside a push i
   require(it.a.a.account().busy.load(sync::relaxed), "it wants workers");
   threads({[&] { it.set_limit(3); }, [&] { it.a.user.push(); }});
   it.require_another();
+});
+
+/// [A3] The worker leaves the arena as it is, and looks for work before it sleeps.
+template <typename Other>
+void leave_beside(Other other) {
+  limited it;
+  threads_until_settled({[&] {
+                           it.inside.leave();
+                           it.inside.rest();
+                         },
+                         [&] { other(it); }});
+  require(it.inside.goes_to(it.a.a), "it comes back, or is sent there");
+}
+
+const scenario left_then_pushed("manager calls: the last worker leaves under a limit that ends, and a push follows",
+                                bounds, [] {
+                                  leave_beside([](limited& it) {
+                                    it.set_limit(2);
+                                    it.a.user.push();
+                                  });
+                                });
+const scenario left_behind_push("manager calls: the same, behind a push", bounds, [] {
+  leave_beside([](limited& it) {
+    it.a.user.push();
+    it.set_limit(2);
+  });
 });
 
 // ---- [A15]: a refusal beside who goes to sleep in a wait

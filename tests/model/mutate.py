@@ -260,7 +260,7 @@ def main() -> int:
     parser.add_argument("--only", default="",
                         help="mutants whose name (FILE:LINE WHAT) contains this, or one of these, with commas between")
     parser.add_argument("--sample", action="store_true", help="the models' sample bounds only")
-    parser.add_argument("--seconds", type=int, default=300,
+    parser.add_argument("--seconds", type=int, default=600,
                         help="of one CPU, for one mutant's model; out of time counts as survived")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path, help="also write the outcomes here")
