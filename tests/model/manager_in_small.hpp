@@ -1,5 +1,5 @@
-/// The production's manager for models of single calls: workers that wait to be a thread, arenas that have made one, and
-/// the manager's private functions. To be included by one file a program.
+/// The production's manager for models of single calls: workers that wait to be a thread, arenas that have made one,
+/// and the manager's private functions. To be included by one file a program.
 #pragma once
 
 #include "workers_in_small.hpp"

@@ -301,19 +301,12 @@ void arena::worker_leaves(domain_index from, slot_id this_slot) noexcept {
   }
   // [A14] Its share stays its own until somebody else asks, so that its next work need not ask again.
   const pushers who = account_.is_last_reference() ? pushers::gone : pushers::may_come;  // ours is dropped after this
-  if (who == pushers::may_come && is_left_to_limit()) {
-    return;
+  if (who == pushers::may_come && supplier_.allottable_workers() == 0 && !account_.mandatory.load(sync::relaxed)) {
+    return;  // it goes on wanting workers: whoever allows some looks. A hint: this worker looks again before it sleeps
   }
   if (!stand_down(who, this_slot) || supplier_.unmet()) {
     supplier_.demand_changed();
   }
-}
-
-/// [A3] Where no worker is allowed, the arena goes on wanting some: whoever allows some looks for its work, or finds
-/// that it wants none. So a limit that comes and goes does not cost a heavy fence each time. A hint: the worker that
-/// leaves looks for work behind a heavy fence before it sleeps [S1], here, too, if the limit is no more.
-bool arena::is_left_to_limit() const noexcept {
-  return supplier_.allottable_workers() == 0 && !account_.mandatory.load(sync::relaxed);
 }
 
 int arena::workers_wanted() const noexcept {

@@ -250,7 +250,6 @@ class arena final : public work_places, private search_caller {
   void found_nothing_left() noexcept override;
 
   [[nodiscard]] int workers_wanted() const noexcept;
-  [[nodiscard]] bool is_left_to_limit() const noexcept;
   // Of new_work(), what is done apart: it ends by a jump to one of them.
   [[gnu::noinline]] void call_for_spawned_work(isolation_tag isolation, domain_index home) noexcept;
   [[gnu::noinline]] void new_spawned_work_that_stays(isolation_tag isolation, const arena_slot& where) noexcept;
