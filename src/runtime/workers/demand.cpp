@@ -15,6 +15,17 @@ namespace {
 
 constexpr std::int64_t turn_length_ns = 2'000'000;
 
+/// What was there before. Only the lock's holder writes it, and workers read its line between tasks: it is written where
+/// it changes.
+template <typename T>
+T set_if_other(sync::atomic<T>& shared, T value) noexcept {
+  const T before = shared.load(sync::relaxed);
+  if (before != value) {
+    shared.store(value, sync::relaxed);
+  }
+  return before;
+}
+
 }  // namespace
 
 bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
@@ -299,19 +310,19 @@ void resource_manager::settle(const allotment::portion& p) noexcept {
   arena& a = *p.of.whose;
   a.account().served_in = allotment_number_;
   served_.push_back(&a);
-  bool shrank = !a.account().trimmed.exchange(p.is_trimmed, sync::relaxed);
+  bool shrank = !set_if_other(a.account().trimmed, p.is_trimmed);
   // In some domain: its workers may be the idle ones. Or a share that was void has become one for everything.
-  bool grew = a.account().mandatory_share.exchange(p.is_mandatory, sync::relaxed) && !p.is_mandatory;
+  bool grew = set_if_other(a.account().mandatory_share, p.is_mandatory) && !p.is_mandatory;
   for (const domain_index d : all_domains()) {
     const int share = a.account().share[to_index(d)];
-    const int before = a.domain(d).allotted.exchange(share, sync::relaxed);
+    const int before = set_if_other(a.domain(d).allotted, share);
     grew = grew || before < share;
     shrank = shrank || before > share;
   }
   if (p.is_trimmed && shrank) {
     newly_trimmed_.push_back(&a);
   }
-  if (a.account().allotted.exchange(static_cast<int>(p.given), sync::relaxed) != static_cast<int>(p.given)) {
+  if (set_if_other(a.account().allotted, static_cast<int>(p.given)) != static_cast<int>(p.given)) {
     a.account().starved.store(0, sync::relaxed);
   }
   if (grew && available() > 0) {
