@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t turn_length_ns = 2'000'000;
 
-/// What was there before. Only the lock's holder writes it, and workers read its line between tasks: it is written where
-/// it changes.
+/// What was there before. Only the lock's holder writes it, and workers read its line between tasks: so it is written
+/// only where it changes.
 template <typename T>
 T set_if_other(sync::atomic<T>& shared, T value) noexcept {
   const T before = shared.load(sync::relaxed);
