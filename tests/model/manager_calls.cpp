@@ -86,18 +86,26 @@ const scenario pushed("manager calls: a push inside beside a worker that goes to
 /// The caller looks at the idle twice, so two stale reads.
 const settings twice_stale = {.preemptions = 2, .sample_preemptions = 1, .stale = 2, .sample_stale = 2, .steps = 5'000};
 const scenario given_back("manager calls: a place is given back beside a worker that goes to rest", twice_stale, [] {
+  one_place it;
+  threads_until_settled(
+      {[&] { static_cast<void>(it.w.manager->send_worker(it.a, domain_index{0}, 1, turned_away::waits)); },
+       [&] { it.rests.rest(); }});
+  require(it.rests.goes_to(it.a), "the one that found the place taken is sent there");
+});
+
+/// [A9] All shares are another arena's. Nobody is in a slot, so that whoever raises the limit passes a full fence.
+const scenario raised_newcomer("manager calls: a limit is raised beside a newcomer", bounds, [] {
   world w(2);
   used_arena b(w);
-  worker_in_hand rests = b.have_worker_made();
-  rests.come_and_leave();
+  static_cast<void>(b.have_worker_made());
+  b.user.leave();
   arena& a = w.make(2);
-  begin_to_want(a);
-  static_cast<void>(w.manager->list_newcomer(a));
-  w.manager->demand_changed();
-  require(share_of(a) == 1, "it has a place");
-  threads_until_settled({[&] { static_cast<void>(w.manager->send_worker(a, domain_index{0}, 1, turned_away::waits)); },
-                         [&] { rests.rest(); }});
-  require(rests.goes_to(a), "the one that found the place taken is sent there");
+  threads({[&] { a.submit(any_task(), work_places::no_home, 0); },
+           [&] {
+             w.at_home.parallelism.exchange(3, sync::relaxed);
+             w.manager->obey_limit(resource_manager::machine_is::the_same);
+           }});
+  require(w.at_home.beds_taken.load(sync::relaxed) == 2, "a second worker has been made");
 });
 
 /// [A25] The only worker that is allowed is on its way to another arena. Whoever enqueues has no slot, so that whoever
@@ -387,34 +395,28 @@ const scenario first_use("manager calls: two threads make the manager, and one l
 const scenario made_elsewhere(
     "manager calls: none is left to be made ahead of need, beside a worker that goes to rest",
     {.preemptions = 3, .sample_preemptions = 1, .stale = 1, .sample_stale = 1, .steps = 5'000}, [] {
-      world w(2);
-      used_arena b(w);
-      worker_in_hand rests = b.have_worker_made();
-      rests.come_and_leave();
-      arena& a = w.make(2);
-      begin_to_want(a);
-      static_cast<void>(w.manager->list_newcomer(a));
-      w.manager->demand_changed();
+      one_place it;
+      arena& a = it.a;
       const auto have_worker = [&](int number) {
         a.account().workers.store(number, sync::relaxed);
         a.domain(domain_index{0}).active.store(number, sync::relaxed);
       };
       have_worker(1);
       require(a.spawned.take(), "it takes the task, and leaves when one more is allowed");
-      w.at_home.parallelism.store(3, sync::relaxed);
-      w.manager->obey_limit(resource_manager::machine_is::the_same);
+      it.w.at_home.parallelism.store(3, sync::relaxed);
+      it.w.manager->obey_limit(resource_manager::machine_is::the_same);
       have_worker(0);
       a.spawned.push();
-      require(share_of(a) == 1 && w.at_home.beds_taken.load(sync::relaxed) == 1, "nobody was called");
-      b.a.account().allotted.store(1, sync::relaxed);
-      b.a.domain(domain_index{0}).allotted.store(1, sync::relaxed);
-      const auto make = [&](arena& of) { static_cast<void>(w.manager->make_worker(of, domain_index{0})); };
+      require(share_of(a) == 1 && it.w.at_home.beds_taken.load(sync::relaxed) == 1, "nobody was called");
+      it.first.a.account().allotted.store(1, sync::relaxed);
+      it.first.a.domain(domain_index{0}).allotted.store(1, sync::relaxed);
+      const auto make = [&](arena& of) { static_cast<void>(it.w.manager->make_worker(of, domain_index{0})); };
       threads_until_settled({[&] { make(a); },
                              [&] {
-                               make(b.a);
-                               rests.rest();
+                               make(it.first.a);
+                               it.rests.rest();
                              }});
-      require(rests.goes_to(a) || a.account().workers.load(sync::relaxed) == 1, "somebody is sent there");
+      require(it.rests.goes_to(a) || a.account().workers.load(sync::relaxed) == 1, "somebody is sent there");
     });
 
 }  // namespace

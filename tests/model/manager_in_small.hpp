@@ -6,7 +6,8 @@
 
 namespace {
 
-/// Private member functions, named for this model: the arguments of an explicit instantiation may name them.
+/// Private member functions, named for this model: the arguments of an explicit instantiation may name them. Each name is
+/// written out: GCC takes a friend that a template declares for a mistake.
 template <typename Name, auto member>
 struct opened {
   friend auto function_of(Name /*name*/) { return member; }
@@ -108,5 +109,26 @@ void begin_to_want(arena& a) {
   a.spawned.push();
   static_cast<void>(a.account().become_busy());
 }
+
+/// It has a task, and is dealt for. Nobody is called where no worker idles and none may be made.
+void want_workers(world& w, arena& a) {
+  begin_to_want(a);
+  static_cast<void>(w.manager->list_newcomer(a));
+  w.manager->demand_changed();
+}
+
+/// The only worker that is allowed is between two arenas; the second one has a task, and its share.
+struct one_place {
+  world w{2};
+  used_arena first{w};
+  worker_in_hand rests = first.have_worker_made();
+  arena& a = w.make(2);
+
+  one_place() {
+    rests.come_and_leave();
+    want_workers(w, a);
+    require(share_of(a) == 1, "it has a place");
+  }
+};
 
 }  // namespace

@@ -290,7 +290,8 @@ arena* resource_manager::choose_assignment(worker& w, arena* found, domain_index
 /// and has an arena or must ask anew.
 bool resource_manager::finds_nothing(worker& w, domain_index domain, arena*& chosen, bool& stands_by) noexcept {
   arena_list to_call;
-  // [A18] A worker that sees no stop behind find_work() has announced itself before the manager's lock was last taken.
+  // [A18] find_work() takes the manager's lock, under which a stop is set: whoever sees none behind it has announced
+  // itself before, and is seen by the stop.
   arena* const found = stopping_.load(sync::relaxed) ? nullptr : find_work(domain, stands_by, to_call);
   const bool stays = found == nullptr && !stopping_.load(sync::relaxed);
   if (!stays) {
