@@ -6,8 +6,8 @@
 
 namespace {
 
-/// Private member functions, named for this model: the arguments of an explicit instantiation may name them. Each name is
-/// written out: GCC takes a friend that a template declares for a mistake.
+/// Private member functions, named for this model: the arguments of an explicit instantiation may name them. Each name
+/// is written out: GCC takes a friend that a template declares for a mistake.
 template <typename Name, auto member>
 struct opened {
   friend auto function_of(Name /*name*/) { return member; }

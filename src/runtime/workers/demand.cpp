@@ -31,8 +31,8 @@ T set_if_other(sync::atomic<T>& shared, T value) noexcept {
 bool resource_manager::demand_rose(arena& a, domain_index home) noexcept {
   look_at_machine(look_of_others_ns);
   // [A9] The arena is on the list before the look at the idle workers; partner: a worker that announces itself idle,
-  // then looks whether arenas are listed that were not served. Or a limit that is raised, behind a full fence only where
-  // nobody pushes in a slot [A23], then the look at the list: so a full one.
+  // then looks whether arenas are listed that were not served. Or a raised limit, then a fence, full only where nobody
+  // pushes in a slot [A23], then the look at the list: so this one is full.
   const bool was_listed = list_newcomer(a);
   sync::full_fence();
   // [A14] Of the home domain only where thieves stay in theirs, or where another arena could use more: then a new
