@@ -100,7 +100,8 @@ void wait(d1::task_arena_base& user) {
 
 int max_concurrency(const d1::task_arena_base* user) {
   if (user != nullptr) {
-    if (const scheduler::arena* a = task_arena_impl::arena_of(*user)) {
+    const scheduler::arena* const known = scheduler::known_arena_of(*user);
+    if (const scheduler::arena* a = known != nullptr ? known : task_arena_impl::arena_of(*user)) {
       return static_cast<int>(a->concurrency_now());
     }
     const scheduler::arena_request request = task_arena_impl::request_of(*user);
@@ -158,7 +159,7 @@ void exit_parallel_phase(d1::task_arena_base* user, std::uintptr_t flags) {
 
 d1::slot_id execution_slot(const d1::task_arena_base& user) {
   const scheduler::thread_state* t = scheduler::this_thread_or_null;
-  const bool is_inside = t != nullptr && t->in != nullptr && t->in == task_arena_impl::arena_of(user);
+  const bool is_inside = t != nullptr && t->in != nullptr && t->in == scheduler::known_arena_of(user);
   return is_inside ? to_index(t->slot_number) : d1::no_slot;
 }
 

@@ -24,8 +24,8 @@ bool is_left_behind(const arena& a) noexcept {
   }
   arena& fresh = arena::make(resource_manager::current(), old.request());
   fresh.add_user();  // the old arena itself, until no object stands for it
-  // acq_rel: publishes the new arena, or acquires the one that another thread made.
-  if (account.successor.compare_exchange_strong(known, &fresh, sync::acq_rel, sync::acquire)) {
+  // Publishes the new arena, or acquires the one that another thread made.
+  if (account.successor.compare_exchange_strong(known, &fresh, sync::release, sync::acquire)) {
     return fresh;
   }
   fresh.drop_user();
@@ -41,26 +41,21 @@ bool is_left_behind(const arena& a) noexcept {
   return *a;
 }
 
-[[gnu::noinline]] arena* renewed(tbb::detail::d1::task_arena_base& user, arena& old) {
-  arena& successor = last_successor_of(old);
-  successor.add_reference();
-  successor.add_user();
-  arena* now = nullptr;
-  if (arena_access::replace_arena(user, old, successor, now)) {
-    drop_user_of(old);
-  } else {
-    successor.drop_user();
-  }
-  return now;
-}
-
 }  // namespace
 
 arena& live_arena(arena& a) { return __builtin_expect(is_left_behind(a), false) ? last_successor_of(a) : a; }
 
 arena* live_arena_of(tbb::detail::d1::task_arena_base& user) {
   arena* a = arena_access::arena_of(user);
-  return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? renewed(user, *a) : a;
+  return a != nullptr && __builtin_expect(is_left_behind(*a), false) ? &last_successor_of(*a) : a;
+}
+
+arena* known_arena_of(const tbb::detail::d1::task_arena_base& user) noexcept {
+  arena* a = arena_access::arena_of(user);
+  while (a != nullptr && is_left_behind(*a)) {
+    a = a->account().successor.load(sync::acquire);
+  }
+  return a;
 }
 
 void drop_user_of(arena& a) noexcept {
@@ -75,7 +70,7 @@ void drop_user_of(arena& a) noexcept {
   if (account.users.fetch_sub(1, sync::acq_rel) - 1 > threads) {
     return;  // [A29] another may use the successor through it
   }
-  if (arena* const successor = account.successor.exchange(nullptr, sync::acq_rel)) {
+  if (arena* const successor = account.successor.exchange(nullptr, sync::relaxed)) {
     drop_user_of(*successor);
   }
 }

@@ -16,6 +16,8 @@ namespace homing::scheduler {
 
 /// Null: the object has none.
 [[nodiscard]] arena* live_arena_of(tbb::detail::d1::task_arena_base& user);
+/// The same, but null where one would have to be made.
+[[nodiscard]] arena* known_arena_of(const tbb::detail::d1::task_arena_base& user) noexcept;
 
 /// An object no longer stands for it.
 void drop_user_of(arena& a) noexcept;

@@ -130,12 +130,22 @@ const scenario last_one("waits: two pushes, a searcher and a sleeper", bounds(1,
 
 // ---- [S6]: what it waits for comes
 
-const scenario over("waits: a wait that ends", bounds(3, 2), [] {
+void wait_that_ends(const search_scope& scope) {
   hall h;
   waiter_in sleeper(h);
   wait_context wait(1);
-  threads({[&] { sleeper.wait_for(h, wait, everything); }, [&] { wait.release(); }});
-});
+  sync::plain<int> made = 0;
+  threads({[&] {
+             sleeper.wait_for(h, wait, scope);
+             require(made == 1, "who has waited sees what was done before the release");
+           },
+           [&] {
+             made = 1;
+             wait.release();
+           }});
+}
+const scenario over("waits: a wait that ends", bounds(3, 2), [] { wait_that_ends(everything); });
+const scenario isolated_over("waits: an isolated wait that ends", bounds(3, 2), [] { wait_that_ends(isolated); });
 
 // ---- [S13]: an isolated sleeper is called, and its wait ends first
 

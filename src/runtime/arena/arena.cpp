@@ -88,17 +88,6 @@ arena::arena(worker_supplier& supplier, const arena_request& request, const size
   supplier.link(*this);
 }
 
-// A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
-slot_id arena::occupy_first_free(unsigned first, unsigned last) noexcept {
-  for (unsigned i = first; i < last; ++i) {
-    const slot_id number{static_cast<std::uint16_t>(i)};
-    if (slot(number).hold.try_take()) {
-      return number;
-    }
-  }
-  return no_slot;
-}
-
 /// The slot that it had, where it finds its caches and its mail; else one of its domain; else any that is not reserved.
 slot_id arena::occupy_for_worker(const thread_state& t) noexcept {
   // last_arena is an address only: another arena, of another size, may live there now.
@@ -111,36 +100,18 @@ slot_id arena::occupy_for_worker(const thread_state& t) noexcept {
   return found != no_slot ? found : occupy_first_free(reserved_slots_, slot_count());
 }
 
-slot_id arena::occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
-  const bool is_worker = comes_as == thread_kind::worker;
-  const slot_id found = is_worker ? occupy_for_worker(t) : occupy_first_free(0, slot_count());
-  if (found == no_slot) {
-    return no_slot;
-  }
-  slot(found).domain.store(t.domain, sync::relaxed);
-  if (is_worker) {
-    t.last_arena = this;
-    t.last_slot = found;
-  }
-  return found;
-}
-
-void arena::release_slot(slot_id number) noexcept {
-  platform::require_hot([&] { return slot(number).hold.is_held(); }, "A1: a slot that is freed is held");
-  slot(number).hold.free();
-  // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
-  sync::light_fence();
-  if (__builtin_expect(sleepers_.any_for_slot(), false)) {
+void arena::tell_others_that_slot_is_free(slot_id number) noexcept {
+  if (sleepers_.any_for_slot()) {
     sleepers_.call_for_slot();
   }
   if (missed_wake_.take()) {  // [A7]
     call_for_work_left(slot(number).home);
   }
-  if (__builtin_expect(thieves_stay(), false) && !slot(number).tasks.looks_empty()) {
+  if (thieves_stay() && !slot(number).tasks.looks_empty()) {
     // [S10] What its thread has left is everybody's now.
     call_somebody({.home = slot(number).domain.load(sync::relaxed)}, reach::all);
   }
-  if (__builtin_expect(is_without_workers() && !resumed.empty(), false)) {
+  if (is_without_workers() && !resumed.empty()) {
     want_mandatory_worker_if_deserted();  // [A20] it may have been the last one who could go on with that stack
   }
 }

@@ -73,8 +73,28 @@ class arena final : public work_places, private search_caller {
 
   /// A free slot for the thread, or no_slot. One that comes as a worker gets no reserved slot, and one of its domain if
   /// it can; one that comes by execute(), a worker of another arena perhaps, gets the first that is free.
-  [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept;
-  void release_slot(slot_id number) noexcept;
+  [[nodiscard]] slot_id occupy_slot(thread_state& t, thread_kind comes_as) noexcept {
+    const bool is_worker = comes_as == thread_kind::worker;
+    const slot_id found = is_worker ? occupy_for_worker(t) : occupy_first_free(0, slot_count());
+    if (found == no_slot) {
+      return no_slot;
+    }
+    slot(found).domain.store(t.domain, sync::relaxed);
+    if (is_worker) {
+      t.last_arena = this;
+      t.last_slot = found;
+    }
+    return found;
+  }
+  void release_slot(slot_id number) noexcept {
+    platform::require_hot([&] { return slot(number).hold.is_held(); }, "A1: a slot that is freed is held");
+    slot(number).hold.free();
+    // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
+    sync::light_fence();
+    if (__builtin_expect(concerns_others_that_slot_is_free(), false)) {
+      tell_others_that_slot_is_free(number);
+    }
+  }
 
   /// Puts an item for that affinity into its mailbox; false if there is no room or nobody could come for it.
   [[nodiscard]] bool post(affinity to, std::uintptr_t item, std::uint64_t tag);
@@ -281,8 +301,23 @@ class arena final : public work_places, private search_caller {
   /// Calls where the work is that is left: once for each domain that has some, if its threads may not leave it.
   template <typename Call>
   void for_work_left(domain_index home, Call&& call) noexcept;
-  [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept;
+  // A slot_id and no optional: that one is put together in memory, and the load that follows waits for both stores.
+  [[nodiscard]] slot_id occupy_first_free(unsigned first, unsigned last) noexcept {
+    for (unsigned i = first; i < last; ++i) {
+      const slot_id number{static_cast<std::uint16_t>(i)};
+      if (slot(number).hold.try_take()) {
+        return number;
+      }
+    }
+    return no_slot;
+  }
   [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
+  /// Behind the fence of who has freed a slot: whether there may be something for tell_others_that_slot_is_free().
+  [[nodiscard]] bool concerns_others_that_slot_is_free() const noexcept {
+    return sleepers_.any_for_slot() || missed_wake_.may_be_noted() || thieves_stay() ||
+           (is_without_workers() && !resumed.empty());
+  }
+  [[gnu::cold, gnu::noinline]] void tell_others_that_slot_is_free(slot_id number) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;
   /// [A20] No worker may come, but a mandatory one.
   [[nodiscard]] bool is_without_workers() const noexcept {

@@ -13,8 +13,8 @@ class arena;
 
 struct task_arena_impl {
   static bool is_waited_for(const d1::wait_context& wait) noexcept {
-    // acquire: what the last task did before its release of the context. seq_cst so that S6 holds for sleepers too.
-    return wait.m_ref_count.load(homing::sync::seq_cst) > 0;
+    // acquire: what the last task did before its release of the context. Sleepers pass a heavy fence first. [S6]
+    return wait.m_ref_count.load(homing::sync::acquire) > 0;
   }
 
   static homing::scheduler::arena* arena_of(const d1::task_arena_base& user) noexcept {
@@ -23,25 +23,16 @@ struct task_arena_impl {
   static void set_arena(d1::task_arena_base& user, homing::scheduler::arena* a) noexcept {
     user.my_arena.store(reinterpret_cast<arena*>(a), homing::sync::release);
   }
+  /// relaxed: at the object's end, when nobody uses it any more.
   static homing::scheduler::arena* exchange_arena(d1::task_arena_base& user, homing::scheduler::arena* a) noexcept {
     return reinterpret_cast<homing::scheduler::arena*>(
-        user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::acq_rel));
+        user.my_arena.exchange(reinterpret_cast<arena*>(a), homing::sync::relaxed));
   }
 
   /// The headers' once-only initialize() waits for ever for one that ended by an exception: it has not begun, then.
+  /// relaxed: it has left nothing for the next one to see.
   static void restart_initialization(d1::task_arena_base& user) noexcept {
-    user.my_initialization_state.store(d0::do_once_state::uninitialized, homing::sync::release);
-  }
-
-  /// `fresh` in place of `old`; false if another thread has replaced it, by `now`.
-  static bool replace_arena(d1::task_arena_base& user, homing::scheduler::arena& old, homing::scheduler::arena& fresh,
-                            homing::scheduler::arena*& now) noexcept {
-    auto* found = reinterpret_cast<arena*>(&old);
-    // acq_rel: publishes the new arena, or acquires the one that another thread made.
-    const bool mine = user.my_arena.compare_exchange_strong(found, reinterpret_cast<arena*>(&fresh),
-                                                            homing::sync::acq_rel, homing::sync::acquire);
-    now = mine ? &fresh : reinterpret_cast<homing::scheduler::arena*>(found);
-    return mine;
+    user.my_initialization_state.store(d0::do_once_state::uninitialized, homing::sync::relaxed);
   }
 
   static homing::scheduler::arena_request request_of(const d1::task_arena_base& user) noexcept {

@@ -34,6 +34,8 @@ class missed_wake {
     state_.compare_exchange_strong(mine, (mine & ~state_bits) | made, sync::relaxed, sync::relaxed);
   }
 
+  /// A glance for who may have no use for take().
+  [[nodiscard]] bool may_be_noted() const noexcept { return (state_.load(sync::relaxed) & state_bits) != none; }
   /// Behind a slot that was freed, and a light fence. True: there was a note; the caller looks for work and calls for
   /// it.
   [[nodiscard]] bool take() noexcept {

@@ -6,6 +6,8 @@
 
 #include <oneapi/tbb/task_scheduler_observer.h>
 
+#include "sync/per_thread.hpp"
+
 namespace homing::scheduler {
 namespace {
 
@@ -14,11 +16,13 @@ struct running_callback {
   const observer_list::observer* of;
   const running_callback* outer;
 };
-thread_local const running_callback* innermost_callback = nullptr;
+const running_callback*& innermost_callback() noexcept {
+  return sync::per_thread<const running_callback*, running_callback>();
+}
 
 std::intptr_t own_callbacks_of(const observer_list::observer& o) noexcept {
   std::intptr_t count = 0;
-  for (const running_callback* c = innermost_callback; c != nullptr; c = c->outer) count += c->of == &o ? 1 : 0;
+  for (const running_callback* c = innermost_callback(); c != nullptr; c = c->outer) count += c->of == &o ? 1 : 0;
   return count;
 }
 
@@ -41,7 +45,7 @@ class observer_proxy {
   d1::task_scheduler_observer& observer;
   std::shared_ptr<shared_state> state;
   std::uint64_t number;
-  unsigned forks;  ///< of its list, when it was activated
+  homing::sync::plain<unsigned> forks;  ///< of its list, when it was activated
 
   static std::atomic<observer_proxy*>& of(d1::task_scheduler_observer& o) noexcept { return o.my_proxy; }
   static std::atomic<std::intptr_t>& busy(d1::task_scheduler_observer& o) noexcept { return o.my_busy_count; }
@@ -58,12 +62,12 @@ namespace {
 /// While it lives, a callback of that observer runs here, which was counted as busy; also if it ends by an exception.
 class in_callback {
  public:
-  explicit in_callback(observer_list::observer& o) noexcept : observer_(o), mine_{&o, innermost_callback} {
-    innermost_callback = &mine_;
+  explicit in_callback(observer_list::observer& o) noexcept : observer_(o), mine_{&o, innermost_callback()} {
+    innermost_callback() = &mine_;
   }
   ~in_callback() {
-    innermost_callback = mine_.outer;
-    proxy::busy(observer_).fetch_sub(1, sync::release);
+    innermost_callback() = mine_.outer;
+    proxy::busy(observer_).fetch_sub(1, sync::release);  // [O2]
   }
   in_callback(const in_callback&) = delete;
   in_callback& operator=(const in_callback&) = delete;
@@ -85,7 +89,7 @@ observer_list::shared_state& observer_list::made_state() {
   const sync::scoped_spin_lock hold(making_);
   if (owned_ == nullptr) {
     owned_.swap(fresh);
-    state_.store(owned_.get(), sync::release);  // publishes it to state()
+    state_.store(owned_.get(), sync::release);  // publishes it to state() [O4]
   }
   return *owned_;
 }
@@ -122,8 +126,8 @@ observer_list::~observer_list() {
     // While it is listed, the observer lives: who switches it off takes it off this list first, under this lock. Who
     // has begun to has the proxy already, and frees it.
     proxy* mine = p;
-    // acq_rel: of us and of those who switch it off, one gets the proxy.
-    if (proxy::of(p->observer).compare_exchange_strong(mine, nullptr, sync::acq_rel, sync::relaxed)) {
+    // Of us and of those who switch it off, one gets the proxy. [O3] release: an observer that is off may end.
+    if (proxy::of(p->observer).compare_exchange_strong(mine, nullptr, sync::release, sync::relaxed)) {
       delete p;
     }
   }
@@ -141,25 +145,30 @@ bool observer_list::activate(observer& o) {
     s.active.pop_back();
     return false;
   }
-  s.newest.store(fresh.release()->number, sync::release);
+  s.newest.store(fresh.release()->number, sync::relaxed);  // who has seen it takes the lock to see who it is [O1]
   return true;
 }
 
 void observer_list::deactivate(observer& o) {
-  // An exchange, so that of several threads that switch it off one frees the proxy. acquire: the proxy's fields.
-  const std::unique_ptr<proxy> p(proxy::of(o).exchange(nullptr, sync::acq_rel));
-  if (p == nullptr || p->state->forks != forks_so_far) {
+  // An exchange, so that of several threads that switch it off one frees the proxy. acquire: the proxy's fields, and
+  // that an arena which has ended is done with the observer.
+  const std::unique_ptr<proxy> p(proxy::of(o).exchange(nullptr, sync::acquire));
+  if (p == nullptr) {
+    return;
+  }
+  const bool is_of_before = p->forks != forks_so_far;
+  if (p->state->forks != forks_so_far) {
     return;  // a list of before a fork: whoever held its lock, or was in a callback, does not exist here
   }
   {
     const std::lock_guard hold(p->state->lock);
     std::erase(p->state->active, p.get());
   }
-  if (p->forks != forks_so_far) {
+  if (is_of_before) {
     return;  // it has only been this thread's since
   }
   const std::intptr_t own = own_callbacks_of(o);
-  // acquire: what the last callback did is over.
+  // [O2] acquire: what the last callback did is over.
   while (proxy::busy(o).load(sync::acquire) > own) {
     sched_yield();
   }
@@ -191,7 +200,7 @@ void observer_list::visit(number& after, const number& until, Call&& call) {
 
 void observer_list::notify_entry(number& notified, bool is_worker) {
   const shared_state* const s = state();
-  const number newest = s != nullptr ? s->newest.load(sync::acquire) : 0;
+  const number newest = s != nullptr ? s->newest.load(sync::relaxed) : 0;  // as at its store
   visit(notified, newest, [&](observer& o) { o.on_scheduler_entry(is_worker); });
   notified = std::max(notified, newest);
 }

@@ -4,6 +4,7 @@
 /// is one load. Callbacks run outside the lock; the observer's busy count keeps it alive meanwhile.
 ///
 /// Threads: any. observe(false) waits for callbacks in flight, but not for the one that it is called from.
+/// Protocol: docs/protocols/observers.md [O1] to [O4].
 /// Source:  oneTBB's documentation of task_scheduler_observer (order of activation for entry and for exit).
 #pragma once
 

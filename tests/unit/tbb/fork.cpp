@@ -12,7 +12,10 @@
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -345,6 +348,11 @@ TEST(fork, so_it_does_in_the_childs_child) {
   }
 }
 
+/// The arena that the calling thread is in while it is in the object's.
+const void* arena_inside(tbb::task_arena& object) {
+  return object.execute([] { return open_arena(tbb::task_arena::attach{}).stands_for(); });
+}
+
 TEST(fork, objects_of_one_arena_of_before_it_have_one_in_the_child_which_ends) {
   SKIP_UNDER_TSAN();
   SKIP_UNDER_ASAN();
@@ -353,14 +361,46 @@ TEST(fork, objects_of_one_arena_of_before_it_have_one_in_the_child_which_ends) {
   arena.execute([&] { attached = std::make_unique<open_arena>(tbb::task_arena::attach{}); });
   EXPECT_TRUE(child_can([&] {
     const void* const before = arena.stands_for();
-    arena.execute([] {});
-    attached->execute([] {});
-    const bool same = arena.stands_for() == attached->stands_for() && arena.stands_for() != before;
+    const void* const now = arena_inside(arena);
+    const bool same = now == arena_inside(*attached) && now != before;
     attached->terminate();
     arena.execute([] { tbb::parallel_for(0, 100, [](int) {}); });
     arena.terminate();
     tbb::task_scheduler_handle scheduler{tbb::attach{}};
     return same && tbb::finalize(scheduler, std::nothrow);
+  }));
+}
+
+TEST(fork, threads_of_the_child_meet_in_an_arena_of_before_it_which_ends) {
+  SKIP_UNDER_TSAN();
+  SKIP_UNDER_ASAN();
+  constexpr unsigned objects = 200;
+  constexpr unsigned users = 4;
+  std::deque<open_arena> arenas;
+  for (unsigned i = 0; i < objects; ++i) arenas.emplace_back(4, 4).initialize();
+  EXPECT_TRUE(child_can([&] {
+    std::atomic<bool> all_met{true};
+    std::array<std::vector<const void*>, users> seen;
+    std::atomic<unsigned> arrivals{0};
+    std::vector<std::thread> threads;
+    for (unsigned user = 0; user < users; ++user) {
+      threads.emplace_back([&, user] {
+        for (unsigned i = 0; i < objects; ++i) {
+          ++arrivals;
+          while (arrivals < users * (i + 1)) std::this_thread::yield();
+          seen[user].push_back(arena_inside(arenas[i]));
+          arenas[i].execute([&] {
+            const bool is_inside = tbb::detail::r1::execution_slot(arenas[i]) < users;
+            all_met = all_met && is_inside && arenas[i].max_concurrency() == 4;
+          });
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    all_met = all_met && std::all_of(seen.begin(), seen.end(), [&](const auto& s) { return s == seen[0]; });
+    arenas.clear();
+    tbb::task_scheduler_handle scheduler{tbb::attach{}};
+    return all_met && tbb::finalize(scheduler, std::nothrow);
   }));
 }
 

@@ -31,7 +31,7 @@ class wait_context {
 
 struct arena_access {
   static bool is_waited_for(const wait_context& wait) noexcept {
-    return wait.there_.get() && wait.count_.load(sync::seq_cst) > 0;
+    return wait.there_.get() && wait.count_.load(sync::acquire) > 0;
   }
 };
 
