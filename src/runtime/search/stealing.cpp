@@ -148,9 +148,8 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
 /// Apart, out of the way of steals of one. For a thread that is not isolated. None near the depth at which a wait
 /// steals nothing any more: what it had kept would be run on top of it all the same.
 [[gnu::noinline]] unsigned steal_more(thread_state& t, arena_slot& slot, const search_round& how) noexcept {
-  const unsigned one_of = t.in->tasks_a_steal();
-  if (slot.tasks.about_size() < one_of ||
-      t.running->deep.is_near(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))) {
+  const std::size_t wanted = t.backoff.more_at_once(slot.tasks.about_size());
+  if (wanted == 0 || t.running->deep.is_near(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))) {
     return 0;
   }
   const auto accepts = [&](std::uint64_t tag) { return tag_affinity(tag) == no_affinity && how.may_take(t); };
@@ -160,9 +159,9 @@ task* steal_fork(thread_state& t, arena_slot& slot, const search_round& how) noe
     }
   };
   std::array<sync::deque_item, steal_backoff::tasks_max> taken;
-  const auto room = std::span(taken).first(t.backoff.tasks_at_once() - 1);
+  const auto room = std::span(taken).first(wanted);
   unsigned kept = 0;
-  for (std::size_t i = slot.tasks.steal_some(room, one_of, accepts, uncovered); i > 0; --i) {
+  for (std::size_t i = slot.tasks.steal_some(room, t.in->tasks_a_steal(), accepts, uncovered); i > 0; --i) {
     if (task* const one = unwrap(t, taken[i - 1].item)) {
       keep_as_spawned(t, *one);
       ++kept;

@@ -8,8 +8,8 @@
 /// are multiples of a steal's cost where it was cheap.
 ///
 /// Where a thread has spawned thousands of small tasks, no steal of one pays. So a steal that did not pay lets the next
-/// one take twice as many, and one that paid well half as many. How many there must be in sight, the deque knows [D11]:
-/// of the few large tasks that a divided range leaves, two at once would be one too many.
+/// one take twice as many, and one that paid well half as many. There must be many in sight [D11]:
+/// of the tasks that a divided range leaves, large ones and small ones, two at once would be one too many.
 ///
 /// Threads: its thread's own.
 /// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads
@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -102,6 +103,12 @@ class steal_backoff {
   [[nodiscard]] bool will_steal_at_once() const noexcept { return stole_at_ns_ != 0 && rounds_ <= 1; }
   /// By one steal, at most.
   [[nodiscard]] std::size_t tasks_at_once() const noexcept { return tasks_; }
+  /// Of so many in sight, at most, behind the first: none of what a range leaves, however deep it is divided. Else its
+  /// smallest tasks would lie below what its largest one spawns, and who waits for one of them, or for what it throws,
+  /// would wait for all of that.
+  [[nodiscard]] std::size_t more_at_once(std::size_t in_sight) const noexcept {
+    return in_sight < more_than_any_range_leaves ? 0 : tasks_ - 1;
+  }
   static constexpr std::size_t tasks_max = 32;
   /// Before a rest after so many rounds: no longer backs off. True if it did until now, and has not looked everywhere.
   [[nodiscard]] bool ends_at_rest(unsigned rounds) noexcept { return std::exchange(rounds_, 0) > rounds; }
@@ -126,6 +133,7 @@ class steal_backoff {
     unsigned count_ = 0;
   };
 
+  static constexpr std::size_t more_than_any_range_leaves = std::numeric_limits<std::size_t>::digits;
   static constexpr unsigned rounds_max = 27;
   void back_off() noexcept { rounds_ = std::min(rounds_ + 1, rounds_max); }
 

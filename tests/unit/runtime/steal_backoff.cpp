@@ -104,6 +104,15 @@ TEST(steal_backoff, as_many_go_on_while_that_pays_and_half_where_it_pays_well) {
   EXPECT_EQ(b.tasks_at_once(), 1U);
 }
 
+TEST(steal_backoff, of_what_a_divided_range_leaves_one_is_taken) {
+  steal_backoff b;
+  steal_that_won(b, 100, alone);
+  steal_that_won(b, 100, alone);
+  EXPECT_EQ(b.more_at_once(20), 0U) << "a million indices, divided to their ends";
+  EXPECT_EQ(b.more_at_once(63), 0U);
+  EXPECT_EQ(b.more_at_once(64), 3U);
+}
+
 TEST(steal_backoff, who_rests_steals_anew_as_it_likes) {
   steal_backoff b;
   steal_that_won(b, 100, alone);
