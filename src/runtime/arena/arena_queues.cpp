@@ -106,7 +106,11 @@ void arena::begin_phase() noexcept {
 }
 
 void arena::end_phase(bool leave_fast) noexcept {
-  if (phases_.fetch_sub(1, sync::relaxed) == 1 && leave_fast) {
+  int phases = phases_.load(sync::relaxed);
+  // None: it began before a fork, in the arena that this one succeeds. [A29]
+  while (phases > 0 && !phases_.compare_exchange_weak(phases, phases - 1, sync::relaxed, sync::relaxed)) {
+  }
+  if (phases == 1 && leave_fast) {
     leaves_fast_once_.store(true, sync::relaxed);
   }
 }
