@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "platform/check.hpp"
 #include "runtime/arena/missed_wake.hpp"
 #include "runtime/arena/observer_list.hpp"
 #include "runtime/arena/searchers.hpp"
