@@ -92,7 +92,7 @@ class arena final : public work_places, private search_caller {
     slot(number).hold.free();
     // [A2] The slot is free before the look for those who wait for one; partner: their list entry, then a heavy fence.
     sync::light_fence();
-    if (__builtin_expect(concerns_others_that_slot_is_free(), false)) {
+    if (__builtin_expect(concerns_others_that_slot_is_free(number), false)) {
       tell_others_that_slot_is_free(number);
     }
   }
@@ -314,9 +314,9 @@ class arena final : public work_places, private search_caller {
   }
   [[nodiscard]] slot_id occupy_for_worker(const thread_state& t) noexcept;
   /// Behind the fence of who has freed a slot: whether there may be something for tell_others_that_slot_is_free().
-  [[nodiscard]] bool concerns_others_that_slot_is_free() const noexcept {
-    return sleepers_.any_for_slot() || missed_wake_.may_be_noted() || thieves_stay() ||
-           (is_without_workers() && !resumed.empty());
+  [[nodiscard]] bool concerns_others_that_slot_is_free(slot_id number) const noexcept {
+    return sleepers_.any_for_slot() || missed_wake_.may_be_noted() ||
+           (thieves_stay() && !slot(number).tasks.looks_empty()) || (is_without_workers() && !resumed.empty());
   }
   [[gnu::cold, gnu::noinline]] void tell_others_that_slot_is_free(slot_id number) noexcept;
   [[nodiscard]] bool is_deserted() const noexcept;
