@@ -98,8 +98,8 @@ platform::cpu_set resource_manager::usable_now(const platform::cpu_set& first_th
   pid_t someone = 0;
   for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
     const pid_t thread = w->thread_id.load(sync::relaxed);
-    if (thread == 0 || w->seen.empty()) {
-      continue;  // it has not bound itself yet
+    if (thread == 0 || w->binds_itself) {
+      continue;
     }
     someone = thread;
     auto now = platform::get_affinity(thread);
@@ -111,7 +111,7 @@ platform::cpu_set resource_manager::usable_now(const platform::cpu_set& first_th
       continue;
     }
     all_alike = all_alike && now.mask == first_thread;
-    any_moved = any_moved || now.mask != w->seen;
+    any_moved = any_moved || (!w->seen.empty() && now.mask != w->seen);
     w->seen = std::move(now.mask);
   }
   platform::cpu_set result = usable_;
@@ -178,8 +178,8 @@ std::vector<resource_manager::usable_part> resource_manager::parts_of(const plat
 void resource_manager::rebind_workers() {
   for (worker* w = first_worker_; w != nullptr; w = w->next_made) {
     const platform::cpu_set& binding = state_of(w->bound_to).usable.binding;
-    if (w->seen.empty() || binding.empty()) {
-      continue;
+    if (w->binds_itself || binding.empty()) {
+      continue;  // it comes here itself, or with its domain
     }
     auto bound = platform::set_affinity(w->thread_id.load(sync::relaxed), binding);
     rebind_ = rebind_ || bound.error_number == EINVAL;  // these CPUs have gone meanwhile, and may be back soon
@@ -210,18 +210,17 @@ void resource_manager::machine_is_now(std::vector<usable_part> parts, unsigned c
 /// without the lock: others bind themselves at the same time, or make threads.
 void resource_manager::bind_worker(worker& w) noexcept {
   static sync::atomic<bool> said{false};
-  platform::cpu_set seen_before;
   try {
     platform::cpu_set binding;
     {
       const holder hold(*this);
       w.bound_to = w.domain;
-      seen_before = std::exchange(w.seen, {});  // until it is bound, nobody else binds it
+      w.binds_itself = true;
       binding = state_of(w.domain).usable.binding;
     }
-    while (!binding.empty()) {                // else the domain has gone, and this worker with it soon
-      auto bound = platform::get_affinity();  // on one domain it mostly has what its maker had
-      if (bound.mask != binding) {
+    for (;;) {
+      auto bound = platform::get_affinity();            // on one domain it mostly has what its maker had
+      if (!binding.empty() && bound.mask != binding) {  // where its domain has gone, it waits for that to come back
         bound = platform::set_affinity(0, binding);
       }
       const holder hold(*this);
@@ -230,21 +229,23 @@ void resource_manager::bind_worker(worker& w) noexcept {
         binding = now;  // the machine has changed meanwhile
         continue;
       }
-      if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
-        platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
-                       std::strerror(bound.error_number));
-      }
-      if (bound.mask != binding) {
+      if (!binding.empty() && bound.mask != binding) {
+        if (!bound.ok() && !said.exchange(true, sync::relaxed)) {
+          platform::warn("cannot bind workers to their domains: %s; they run where the kernel puts them",
+                         std::strerror(bound.error_number));
+        }
         rebind_ = rebind_ || bound.error_number == EINVAL;
         looked_ns_.store(0, sync::relaxed);  // part of it has gone, or all: look at once
         first_thread_ = {};
       }
       w.seen = std::move(bound.mask);
+      w.binds_itself = false;
       return;
     }
   } catch (const std::bad_alloc&) {
-    const holder hold(*this);  // it runs where it ran before; one that was bound then is bound by the next look
-    w.seen = std::move(seen_before);
+    const holder hold(*this);  // it runs where it ran before, until the next look
+    w.binds_itself = false;
+    rebind_ = true;
   }
 }
 

@@ -53,8 +53,9 @@ struct alignas(sync::cache_line_bytes) worker : sync::list_hook<worker> {
   platform::cpu_set starts_on;       ///< its domain's CPUs when its place was reserved, until it is made
   // Guarded by the manager's lock:
   worker* next_made = nullptr;
-  domain_index bound_to{};  ///< whose CPUs it has
-  platform::cpu_set seen;   ///< its mask when it was set or looked at last; empty: never
+  domain_index bound_to{};   ///< whose CPUs it has
+  platform::cpu_set seen;    ///< its mask when it was set or looked at last; empty: never, or its CPUs were offline
+  bool binds_itself = true;  ///< it is on its way into bind_worker(), or in it: nobody else binds it
   pthread_t thread{};
 };
 

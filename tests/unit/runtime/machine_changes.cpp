@@ -1,13 +1,17 @@
 // The machine changes while the program runs: masks, as a container that is resized does it, and on a made-up machine
 // domains that go and come back. Workers follow, and no task waits for a domain that has gone.
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -181,6 +185,49 @@ TEST(domains_change, an_arena_of_a_node_that_has_gone_gets_workers_of_others) {
     const busy_arena arena(homing::testing::on_node(1), 0U);
     arena.expect_total(2);
     EXPECT_EQ(arena.allotted()[1], 0);
+  });
+}
+
+/// A worker may begin for a domain, or move there, just when that goes. It has no CPUs to take then; when they come back,
+/// it gets them as others do.
+TEST(domains_change, a_worker_that_comes_as_its_domain_goes_has_its_cpus_when_that_is_back) {
+  if (platform::get_affinity().mask.count() < 2) {
+    GTEST_SKIP() << "needs two CPUs";
+  }
+  in_own_process(four_by_two, [] {
+    const std::vector<homing::cpu_id> ids = platform::get_affinity().mask.ids();
+    const auto parts_without = [&](unsigned gone) {  // neighbours have different CPUs, so that a move shows
+      std::vector<part> parts(4);
+      for (unsigned d = 0; d < 4; ++d) {
+        if (d != gone) parts[d] = {2, platform::cpu_set{ids[d % 2]}};
+      }
+      return parts;
+    };
+    const auto limit = threads(9);
+    resource_manager& manager = resource_manager::current();
+    for (unsigned round = 0; round < 50; ++round) {
+      tbb::task_scheduler_handle handle{tbb::attach{}};
+      {
+        const busy_arena begins(8, 0U);
+        for (const unsigned gone : {0U, 1U, 2U, 3U}) {
+          manager.machine_is_now(parts_without(gone), 6);
+          std::this_thread::sleep_for(std::chrono::microseconds(37 * (round % 8)));
+        }
+        manager.machine_is_now(parts_without(none), 8);
+        begins.expect({2, 2, 2, 2});
+        const auto workers_on = [](homing::cpu_id cpu) {
+          int result = 0;
+          for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+            const auto mask = platform::get_affinity(std::stoi(entry.path().filename())).mask;
+            result += mask == platform::cpu_set{cpu} ? 1 : 0;
+          }
+          return result;
+        };
+        EXPECT_TRUE(comes_true([&] { return workers_on(ids[0]) == 4 && workers_on(ids[1]) == 4; }))
+            << "round " << round << ": " << workers_on(ids[0]) << " and " << workers_on(ids[1]) << " workers, not 4";
+      }
+      ASSERT_TRUE(tbb::finalize(handle, std::nothrow));  // so that the next round has new threads
+    }
   });
 }
 
