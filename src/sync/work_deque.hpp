@@ -167,6 +167,9 @@ class work_deque {
   [[nodiscard]] bool has(Filter&& accepts) const noexcept {
     // relaxed: where it matters, the looking thread has passed a fence that the pusher's meets.
     const std::size_t to = tail_.load(relaxed);
+    if (to == 0) {
+      return false;  // mostly, and one line tells [D7]
+    }
     const array* a = shared_array_.load(acquire);
     const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
     for (std::size_t at = head_.load(relaxed); at < end; ++at) {

@@ -189,8 +189,10 @@ bool work_places::has_task(const search_scope& scope, domain_index by_domain) no
       return true;
     }
   }
+  const bool has_forks = has_lanes();
   return scope.may_steal && std::any_of(slots_, slots_ + slot_count_, [&](const arena_slot& slot) {
-           return (by_domain == anybody || may_steal_from(slot, by_domain)) &&
+           return (has_forks || !slot.tasks.looks_empty()) &&
+                  (by_domain == anybody || may_steal_from(slot, by_domain)) &&
                   has_slot_work(scope.isolation, slot, by_domain);
          });
 }

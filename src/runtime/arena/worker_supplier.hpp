@@ -48,7 +48,7 @@ class worker_supplier {
   [[nodiscard]] int available() const noexcept {
     return idle_.load(sync::relaxed) + (is_refused() ? 0 : could_make_.load(sync::relaxed));
   }
-  /// True if some arena could use more workers than it was given.
+  /// True if some arena could use more workers than it was given, and there are others whose workers it could have.
   [[nodiscard]] bool unmet() const noexcept { return unmet_.load(sync::relaxed); }
   /// Workers that arenas may have: allowed, and not leased. With none, enqueued tasks still get one.
   [[nodiscard]] unsigned allottable_workers() const noexcept { return allottable_workers_.load(sync::relaxed); }
@@ -124,9 +124,10 @@ class worker_supplier {
   sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
   sync::atomic<bool> makes_first_{false};                      ///< while there is no worker yet; written under lock_
   sync::atomic<bool> unmet_{false};
-  static constexpr std::int64_t no_turn = std::numeric_limits<std::int64_t>::max();
-  sync::atomic<std::int64_t> mandatory_turn_ends_ns_{no_turn};          ///< on platform::monotonic_ns()'s clock
+  // Each search reads these: a line that is seldom written.
   alignas(sync::cache_line_bytes) sync::atomic<bool> unserved_{false};  ///< of newcomers, since the last allotment
+  static constexpr std::int64_t no_turn = std::numeric_limits<std::int64_t>::max();
+  sync::atomic<std::int64_t> mandatory_turn_ends_ns_{no_turn};  ///< on platform::monotonic_ns()'s clock
 };
 
 }  // namespace homing::scheduler

@@ -17,13 +17,14 @@ using tbb::detail::d1::global_control;
 constexpr std::size_t parameter_count = global_control::parameter_max;
 constexpr std::size_t default_stack_bytes = std::size_t{4} << 20U;
 
-struct parameter_state {
+/// Threads read some of them on their way, while a program changes another around each loop: a line each.
+struct alignas(sync::cache_line_bytes) parameter_state {
   std::vector<global_control*> live;
   sync::atomic<std::size_t> active{0};  ///< meaningful while `live` is not empty
   sync::atomic<bool> is_set{false};
 };
 
-std::mutex controls_lock;
+alignas(sync::cache_line_bytes) std::mutex controls_lock;
 
 /// Never destroyed: threads may make and end controls while static objects are.
 union parameter_states {

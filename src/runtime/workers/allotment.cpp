@@ -8,12 +8,38 @@
 
 namespace homing::scheduler {
 
+// One by one, the workers would go to a domain each time by the smallest quotient. No domain gets fewer so than its
+// part of all, rounded down: where the caller is, of all and the caller, who is one of them. So those are dealt at once.
+void deal_workers(unsigned count, std::span<domain_supply> domains) noexcept {
+  std::uint64_t cpus = 0;
+  for (const domain_supply& d : domains) {
+    cpus += d.cpus;
+  }
+  const auto threads = [](const domain_supply& d) { return static_cast<std::uint64_t>(d.planned) + d.has_caller; };
+  std::uint64_t left = count;
+  for (domain_supply& d : domains) {
+    const std::uint64_t part = cpus == 0 ? 0 : (std::uint64_t{count} + d.has_caller) * d.cpus / cpus;
+    d.planned = static_cast<int>(part - std::min<std::uint64_t>(part, d.has_caller));
+    left -= static_cast<std::uint64_t>(d.planned);
+  }
+  for (; left != 0; --left) {
+    domain_supply* best = &domains.front();
+    for (domain_supply& d : domains) {
+      if ((threads(d) + 1) * best->cpus < (threads(*best) + 1) * d.cpus) {
+        best = &d;
+      }
+    }
+    ++best->planned;
+  }
+}
+
 void allotment::reserve(std::size_t arenas) { portions_.reserve(arenas); }
 
 void allotment::begin(std::span<const domain_supply> supply, unsigned allottable) noexcept {
   left_ = std::max(1U, allottable);
   only_mandatory_ = allottable == 0;
-  unmet_ = false;
+  has_losers_ = false;
+  wants_more_ = false;
   portions_.clear();
   for (unsigned d = 0; d < domain_count(); ++d) {
     domain_state& state = domains_[d];
@@ -80,8 +106,9 @@ allotment::level_result allotment::end_level(bool more) noexcept {
   const level_result result{without_ || left_ == 0, without_};
   share_out();
   even_out();
-  unmet_ = unmet_ || without_ ||
-           std::any_of(level().begin(), level().end(), [](const portion& p) { return p.given < p.wanted; });
+  has_losers_ = has_losers_ || without_;
+  wants_more_ =
+      wants_more_ || std::any_of(level().begin(), level().end(), [](const portion& p) { return p.given < p.wanted; });
   return result;
 }
 
@@ -230,6 +257,9 @@ void allotment::swap_with_others(portion& p, unsigned from, unsigned to) noexcep
 // Each took its odd worker where it had one already, and the last may be left with two more of one domain than of
 // another. It swaps with one that is as well off either way. (TBB-NUMA 4.2)
 void allotment::even_out() noexcept {
+  if (level().size() < 2) {
+    return;
+  }
   for (portion& p : level()) {
     for (unsigned from = 0; from < domain_count(); ++from) {
       for (unsigned to = 0; to < domain_count(); ++to) {

@@ -28,6 +28,11 @@ struct domain_supply {
   bool has_caller = false;  ///< the application's first thread counts there: one worker fewer was dealt to it
 };
 
+/// So many workers to domains, by the smallest (dealt + 1) / CPUs: round-robin in proportion. Reads `cpus` and
+/// `has_caller`, of one domain, in which the application's thread counts as the first; writes `planned`. So the default
+/// number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
+void deal_workers(unsigned count, std::span<domain_supply> domains) noexcept;
+
 /// What one arena asks for. By domain, where it is a span.
 struct arena_demand {
   arena* whose = nullptr;          ///< a name: not looked into
@@ -85,8 +90,8 @@ class allotment {
     return portions().subspan(first_of_level_);
   }
 
-  /// Some arena could use more than it got.
-  [[nodiscard]] bool is_unmet() const noexcept { return unmet_; }
+  /// Some arena could use more than it got, and another may come to need less. One that is alone has all there is.
+  [[nodiscard]] bool is_unmet() const noexcept { return has_losers_ || (wants_more_ && portions_.size() > 1); }
   /// Workers of a domain that all arenas together got.
   [[nodiscard]] int promised(unsigned domain) const noexcept { return domains_[domain].dealt - domains_[domain].left; }
 
@@ -115,8 +120,9 @@ class allotment {
   std::vector<domain_state> domains_;
   unsigned left_ = 0;  ///< of all domains; each has its own count
   bool only_mandatory_ = false;
-  bool unmet_ = false;
-  bool without_ = false;  ///< an arena of this level got none
+  bool has_losers_ = false;  ///< an arena got none
+  bool wants_more_ = false;  ///< one that got some
+  bool without_ = false;     ///< an arena of this level got none
   std::vector<portion> portions_;
   std::size_t first_of_level_ = 0;  ///< among the portions
 };

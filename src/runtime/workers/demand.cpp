@@ -172,8 +172,8 @@ void resource_manager::allot() noexcept {
   for (const allotment::portion& p : allotment_.portions()) {
     settle(p);
   }
-  crowded_level_.store(all.crowded_level, sync::relaxed);
-  unmet_.store(allotment_.is_unmet(), sync::relaxed);
+  set_if_other(crowded_level_, all.crowded_level);
+  set_if_other(unmet_, allotment_.is_unmet());
   for (arena* a : served_before_) {
     if (a->account().served_in != allotment_number_) {
       void_share(*a);
@@ -185,7 +185,7 @@ void resource_manager::allot() noexcept {
 
 resource_manager::dealing resource_manager::serve_levels(keep_young keep) noexcept {
   dealing all{.keep = keep};
-  mandatory_turn_ends_ns_.store(no_turn, sync::relaxed);
+  set_if_other(mandatory_turn_ends_ns_, no_turn);
   allotment_.begin(supplies_, allottable_workers_.load(sync::relaxed));
   for (unsigned level = 0; level < level_count; ++level) {
     serve_level(level, all);
@@ -253,9 +253,13 @@ void resource_manager::serve_level(unsigned number, dealing& all) noexcept {
   while (next != nullptr && allotment_.has_left()) {
     arena& a = next->whose;
     next = next->next;
+    if (!a.wants_workers()) {
+      unlist(a);
+      continue;
+    }
     const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
-    if (!a.wants_workers() || (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
-                               a.stand_down(arena::pushers::may_come, slot_of_this_thread(a)))) {
+    if (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
+        a.stand_down(arena::pushers::may_come, slot_of_this_thread(a))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more, all));

@@ -115,27 +115,13 @@ void resource_manager::let_external_thread_go(domain_index domain) noexcept {
   --state_of(domain).external_threads;
 }
 
-// Workers are dealt by the smallest (dealt + 1) / CPUs: round-robin in proportion. The application's thread counts as
-// the first, in its own domain, so that the default number of threads is one a CPU everywhere. (TBB-NUMA 4.1)
 void resource_manager::deal() noexcept {
   for (const domain_index d : all_domains()) {
-    state_of(d).dealt = 0;
+    supplies_[to_index(d)] = {.cpus = state_of(d).usable.cpus, .has_caller = d == first_domain_};
   }
-  const auto next = [&](domain_index d) {
-    return static_cast<std::uint64_t>(state_of(d).dealt + (d == first_domain_ ? 2 : 1));
-  };
-  // One more than none: mandatory concurrency.
-  for (unsigned left = std::max(allowed_workers_.load(sync::relaxed), 1U); left != 0; --left) {
-    domain_index best{0};
-    for (const domain_index d : all_domains()) {
-      if (next(d) * state_of(best).usable.cpus < next(best) * state_of(d).usable.cpus) {
-        best = d;
-      }
-    }
-    ++state_of(best).dealt;
-  }
+  deal_workers(std::max(allowed_workers_.load(sync::relaxed), 1U), supplies_);  // one more than none: a mandatory one
   for (const domain_index d : all_domains()) {
-    state_of(d).planned.store(state_of(d).dealt, sync::relaxed);  // at once: others read it meanwhile
+    state_of(d).planned.store(supplies_[to_index(d)].planned, sync::relaxed);  // at once: others read it meanwhile
   }
 }
 

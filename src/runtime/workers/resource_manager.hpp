@@ -151,7 +151,6 @@ class resource_manager final : public worker_supplier {
     // Guarded by lock_:
     usable_part usable{};
     unsigned external_threads = 0;  ///< that are pinned to it
-    int dealt = 0;                  ///< while workers are dealt
     int makings = 0;                ///< threads that are being made for it [A25]
     // Written under lock_, and read without it by is_complete() and could_be_made(). [A25] relaxed, all: the fences are
     // there.
