@@ -226,6 +226,10 @@ struct half_filled {
     inside.come();
     require(share_of(a.a) == 2, "it may have another one");
   }
+  void set_limit(std::size_t threads) {
+    w.at_home.parallelism.store(threads, sync::relaxed);
+    w.manager->obey_limit(resource_manager::machine_is::the_same);
+  }
   void require_another() const {
     require(w.at_home.beds_taken.load(sync::relaxed) == 2, "another worker has been made for what was pushed");
   }
@@ -254,10 +258,6 @@ struct limited : half_filled {
     set_limit(1);
     require(share_of(a.a) == 0, "none is allowed");
   }
-  void set_limit(std::size_t threads) {
-    w.at_home.parallelism.store(threads, sync::relaxed);
-    w.manager->obey_limit(resource_manager::machine_is::the_same);
-  }
 };
 
 const scenario allowed("manager calls: workers are allowed beside a push", bounds, [] {
@@ -265,6 +265,22 @@ const scenario allowed("manager calls: workers are allowed beside a push", bound
   threads({[&] { it.set_limit(3); }, [&] { it.a.user.push(); }});
   it.require_another();
 });
+
+/// [A12] Its share is less than it had use for, since no more was allowed. Then more is, and nothing is allotted for that.
+const scenario shares_left("manager calls: more workers are allowed beside a push, and shares are left as they are",
+                           bounds, [] {
+                             half_filled it;
+                             it.set_limit(2);
+                             it.a.user.push();
+                             it.w.manager->demand_changed();
+                             require(share_of(it.a.a) == 1 && !it.a.a.account().trimmed.load(sync::relaxed),
+                                     "one is allowed, and it could use two");
+                             require(it.a.a.spawned.take(), "its maker runs the task itself");
+                             // Somebody has called in vain since: only who has a trimmed share asks each time.
+                             it.a.a.account().starved.store(1, sync::relaxed);
+                             threads({[&] { it.set_limit(3); }, [&] { it.a.user.push(); }});
+                             it.require_another();
+                           });
 
 const scenario allowed_outside("manager calls: workers are allowed beside a task from outside", bounds, [] {
   limited it;

@@ -151,18 +151,72 @@ void resource_manager::obey_limit(machine_is machine) noexcept {
     }
     allowed_workers_.store(allowed, sync::relaxed);
     deal();
-    // Now: what the caller spawns next finds the new limit in force. Not only those are called for whose shares have
-    // grown: a worker of another one's share can be made since.
-    waiting = see_who_called();
+    // Now: what the caller spawns next finds the new limit in force. But some programs change the limit around every
+    // loop, and between two of these nothing need be allotted.
+    const bool all_can_wait = machine == machine_is::the_same && leave_shares();
+    count_makeable();
+    publish_limit();
+    if (!all_can_wait || newcomers_.load(sync::relaxed) != nullptr ||
+        any_wants([](arena& a) { return a.has_work(no_isolation, arena::anybody); })) {
+      waiting = allot_and_take_to_call();
+    }
   }
   call_for(waiting);
 }
 
-void resource_manager::allot_to_all() noexcept {
+void resource_manager::publish_limit() noexcept {
   const unsigned allowed = allowed_workers_.load(sync::relaxed);
   allottable_workers_.store(allowed - std::min(allowed, leases_.leased_total()), sync::relaxed);
   see_all_pushes();  // [A12] the limit is out before the look at the work; partner: a push, then the look at the limit
+}
+
+void resource_manager::allot_to_all() noexcept {
+  publish_limit();
   allot();
+}
+
+template <typename Predicate>
+bool resource_manager::any_wants(Predicate&& is_so) const noexcept {
+  return std::any_of(std::begin(wanting_), std::end(wanting_), [&](const arena_list& level) {
+    for (const arena_place* place = level.first(); place != nullptr; place = place->next) {
+      if (is_so(place->whose)) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+/// Under the lock, when the limit is another, before it is published. Whether each arena that wants workers has a share
+/// that the limit lets it keep. Then it asks for more once it has work, as one whose share was trimmed does. [A12]
+bool resource_manager::leave_shares() noexcept {
+  int left = static_cast<int>(allowed_workers_.load(sync::relaxed)) - static_cast<int>(leases_.leased_total());
+  for (const domain_index d : all_domains()) {
+    const int promised = state_of(d).promised.load(sync::relaxed);
+    const int leased = static_cast<int>(leases_.leased()[to_index(d)]);
+    left -= promised;
+    if (promised + leased > state_of(d).planned.load(sync::relaxed)) {
+      return false;
+    }
+  }
+  if (left < 0) {
+    return false;
+  }
+  const auto needs_more = [this](const arena& a) {
+    const worker_account& account = a.account();
+    return account.served_in != allotment_number_ || account.mandatory_share.load(sync::relaxed) ||
+           account.mandatory.load(sync::relaxed) || a.in_phase();
+  };
+  if (any_wants(needs_more)) {
+    return false;
+  }
+  // Before the fence of publish_limit(), and the look at its work; partner: a push, then the look at the share.
+  for (arena* a : served_) {
+    a->account().trimmed.store(true, sync::relaxed);
+    a->ask_for_forks();
+  }
+  crowded_level_.store(level_count, sync::relaxed);
+  return true;
 }
 
 // Some programs change the limit around every loop. A heavy fence takes longer than such a loop where it interrupts a

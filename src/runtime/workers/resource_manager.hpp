@@ -242,7 +242,11 @@ class resource_manager final : public worker_supplier {
   void rebind_workers();
   void deal() noexcept;
   void find_first_thread() noexcept;
+  void publish_limit() noexcept;
   void allot_to_all() noexcept;
+  template <typename Predicate>
+  [[nodiscard]] bool any_wants(Predicate&& is_so) const noexcept;
+  [[nodiscard]] bool leave_shares() noexcept;
   void see_all_pushes() noexcept;
   [[nodiscard]] static slot_id slot_of_this_thread(const arena& a) noexcept;
   [[nodiscard]] static bool may_have_pusher(const arena& a) noexcept;
@@ -307,6 +311,7 @@ class resource_manager final : public worker_supplier {
   void call_later(arena& a) noexcept;
   [[nodiscard]] arena_list take_to_call() noexcept;
   [[nodiscard]] arena_list see_who_called() noexcept;
+  [[nodiscard]] arena_list allot_and_take_to_call() noexcept;
   static void call_for(arena_list waiting) noexcept;
   void count_makeable() noexcept;
 

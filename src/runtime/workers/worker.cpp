@@ -374,10 +374,16 @@ arena* resource_manager::await_assignment(worker& w, std::chrono::nanoseconds aw
 
 /// Under the lock, when other workers can be made than before: the arenas to be called for. [A12] [A15] [A18] [A25] Who
 /// called meanwhile got nobody, and who pushed saw nobody who could come: workers can be made before this look (the
-/// fence is allot_to_all()'s); partner: a push, then the look at available().
+/// fence is publish_limit()'s); partner: a push, then the look at available().
 resource_manager::arena_list resource_manager::see_who_called() noexcept {
   count_makeable();
-  allot_to_all();
+  publish_limit();
+  return allot_and_take_to_call();
+}
+
+/// Not only arenas whose shares have grown: a worker of another one's share can be made since.
+resource_manager::arena_list resource_manager::allot_and_take_to_call() noexcept {
+  allot();
   for (arena* a : served_) {
     call_later(*a);
   }
