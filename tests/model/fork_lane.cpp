@@ -267,16 +267,50 @@ const scenario cancelled("fork lane: a cancellation, and an owner that answers a
   f.own.ask();
   sync::atomic<bool> mark = false;
   bool seen = false;
+  scheduler::all_lanes.store(nullptr, relaxed);  // those of earlier executions are gone
+  publish(f.own);
   threads({[&] {
              static_cast<void>(f.own.take_ask());
              seen = mark.load(relaxed);
            },
            [&] {
              mark.store(true, relaxed);
-             sync::full_fence();
-             f.own.ask();
+             scheduler::ask_all_lanes();
            }});
   require(seen || f.own.is_asked(), "a cancellation is seen, or asked for again");
+});
+
+/// [F5] A thread's first fork makes its lane.
+const scenario cancelled_at_first("fork lane: a cancellation, and a thread that makes its lane", {}, [] {
+  scheduler::all_lanes.store(nullptr, relaxed);
+  sync::atomic<unsigned> unjoined{0};
+  std::optional<lane> fresh;
+  sync::atomic<bool> mark = false;
+  bool seen = false;
+  threads({[&] {
+             publish(fresh.emplace(nobody(), unjoined, no_calls));
+             static_cast<void>(fresh->take_ask());
+             seen = mark.load(relaxed);
+           },
+           [&] {
+             mark.store(true, relaxed);
+             scheduler::ask_all_lanes();
+           }});
+  require(seen || fresh->is_asked(), "a cancellation is seen, or asked for");
+});
+
+/// Each on the list, and whole.
+const scenario two_lanes("fork lane: two threads make their lanes beside a cancellation", {}, [] {
+  scheduler::all_lanes.store(nullptr, relaxed);
+  sync::atomic<unsigned> unjoined{0};
+  std::optional<lane> fresh[2];
+  const auto make = [&](int number) {
+    publish(fresh[number].emplace(nobody(), unjoined, no_calls));
+    static_cast<void>(fresh[number]->take_ask());
+  };
+  threads({[&] { make(0); }, [&] { make(1); }, [] { scheduler::ask_all_lanes(); }});
+  scheduler::ask_all_lanes();
+  require(fresh[0]->is_asked() && fresh[1]->is_asked(), "both are asked after that");
 });
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "platform/clock.hpp"
 #include "runtime/settings/control.hpp"
 #include "runtime/task/lane.hpp"
+#include "sync/mutex.hpp"
 
 namespace {
 
@@ -17,25 +18,25 @@ namespace sync = homing::sync;
 
 using tbb::detail::r1::context_list;
 
-/// One at a time locks all lists; and no list is added meanwhile.
-std::mutex propagation;
+/// One at a time locks all lists; and no list is added meanwhile. Guards `all_lists`.
+constinit sync::mutex propagation;
 
 /// Of contexts made by threads without a list of their own. It has no owner: for everybody it is another's.
 constinit context_list strangers;
 
-constinit sync::atomic<context_list*> all_lists{&strangers};
+constinit context_list* all_lists = &strangers;
 
-bool is_mine(const context_list& list) noexcept { return &list == homing::scheduler::contexts_of_this_thread; }
+bool is_mine(const context_list& list) noexcept { return &list == homing::scheduler::contexts_of_this_thread(); }
 
+/// Under `propagation`.
 template <typename Call>
 void for_each_list(Call&& call) {
-  // acquire: a whole list, from make_context_list().
-  for (auto* list = all_lists.load(sync::acquire); list != nullptr; list = list->next_list) {
+  for (context_list* list = all_lists; list != nullptr; list = list->next_list) {
     call(*list);
   }
 }
 
-/// One heavy fence for all. Under `propagation`.
+/// One heavy fence for all.
 void lock_all_lists() noexcept {
   bool some_were_their_owners = false;
   for_each_list([&](context_list& list) { some_were_their_owners |= list.lock.begin_lock_as_other(); });
@@ -89,14 +90,14 @@ void task_group_context_impl::initialize(context& ctx) noexcept {
   ctx.my_cancellation_requested.store(0, sync::relaxed);
   ctx.my_may_have_children.store(0, sync::relaxed);
   ctx.my_parent = nullptr;
-  context_list* const mine = homing::scheduler::contexts_of_this_thread;
+  context_list* const mine = homing::scheduler::contexts_of_this_thread();
   ctx.my_context_list = mine != nullptr ? mine : &strangers;  // [C9]
   ctx.my_exception.store(nullptr, sync::relaxed);
   if (ctx.my_traits.fp_settings) {
     capture_fp(ctx);
   }
-  // release: a context is often handed to other threads without more ado.
-  ctx.my_state.store(context::state::created, sync::release);
+  // relaxed: whoever hands a context to other threads hands over all of it.
+  ctx.my_state.store(context::state::created, sync::relaxed);
 }
 
 /// Under the list's lock.
@@ -282,15 +283,10 @@ namespace homing::scheduler {
 
 constinit cancel_marks::fences bind_fences;
 
-constinit thread_local context_list* contexts_of_this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-
 context_list& make_context_list(memory::object_pool& memory) {
   auto* list = new (memory.allocate_for_good(sizeof(context_list))) context_list;
   const std::lock_guard no_walk(propagation);  // [C3]
-  list->next_list = all_lists.load(sync::relaxed);
-  // release: publishes the list to propagate()'s acquire.
-  while (!all_lists.compare_exchange_weak(list->next_list, list, sync::release, sync::relaxed)) {
-  }
+  list->next_list = std::exchange(all_lists, list);
   return *list;
 }
 

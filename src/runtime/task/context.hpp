@@ -19,6 +19,7 @@
 #include "runtime/task/exception_word.hpp"
 #include "runtime/task/task_access.hpp"
 #include "sync/owner_lock.hpp"
+#include "sync/per_thread.hpp"
 
 namespace homing::scheduler {
 /// The process's.
@@ -35,7 +36,7 @@ class context_list {
  public:
   homing::sync::owner_lock lock;             // its owner is the thread whose list it is
   d1::intrusive_list_node* first = nullptr;  // linked through my_node; my_prev_node of the first is null
-  context_list* next_list = nullptr;         // all lists of the process; written once, before publication
+  context_list* next_list = nullptr;         // all lists of the process; guarded by the lock of propagations
 };
 
 /// The friend that oneTBB's header names.
@@ -166,10 +167,10 @@ namespace homing::scheduler {
 using context_access = tbb::detail::r1::task_group_context_impl;
 using context_list = tbb::detail::r1::context_list;
 
-/// The calling thread's list; null while the thread has none. constinit: without it, each use would first ask whether
-/// the variable has an initializer to run.
-extern constinit thread_local context_list* contexts_of_this_thread
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/// The calling thread's list; null while the thread has none.
+[[nodiscard]] inline context_list*& contexts_of_this_thread() noexcept {
+  return sync::per_thread<context_list*, context_list>();
+}
 
 /// A new list in that memory, known to propagate(), and for good. Throws std::bad_alloc.
 context_list& make_context_list(homing::memory::object_pool& memory);

@@ -71,7 +71,7 @@ thread_state& make_this_thread(thread_kind kind, domain_index domain, std::size_
   t->pool = pool.release();
   t->random = reinterpret_cast<std::uintptr_t>(t) * 0x9E3779B97F4A7C15U | 1U;
   t->own_stack = deep_part_of_this_stack(stack_bytes);
-  contexts_of_this_thread = t->contexts;
+  contexts_of_this_thread() = t->contexts;
   this_thread_or_null = t;
   return *t;
 }
@@ -88,7 +88,7 @@ void leave_this_thread() noexcept {
     t->forks->forget_known();
   }
   this_thread_or_null = nullptr;
-  contexts_of_this_thread = nullptr;
+  contexts_of_this_thread() = nullptr;
   memory::object_pool::release(*t->pool);
   t->pool = nullptr;
   t->running = nullptr;

@@ -72,9 +72,9 @@ homing::scheduler::context_list& new_list() {
 class makes_contexts_of {
  public:
   explicit makes_contexts_of(homing::scheduler::context_list& list) {
-    homing::scheduler::contexts_of_this_thread = &list;
+    homing::scheduler::contexts_of_this_thread() = &list;
   }
-  ~makes_contexts_of() { homing::scheduler::contexts_of_this_thread = nullptr; }
+  ~makes_contexts_of() { homing::scheduler::contexts_of_this_thread() = nullptr; }
   makes_contexts_of(const makes_contexts_of&) = delete;
   makes_contexts_of& operator=(const makes_contexts_of&) = delete;
 };
