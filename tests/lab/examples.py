@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Property: where each domain has its threads, the iterations, steps, rows and tasks of the examples run at home: 99%, or 95% where load
 is uneven.
-Figure 13 does not count its first frames: threads are still being made then, and on a busy host they come late.
+Figures 11 and 13 do not count their first steps: threads are still being made then, and on a busy host they come late.
 Method: the examples on a machine of two nodes, by its virtual clock, so that no other load of the host takes CPUs away; three runs
 of each. Usage: examples.py PATH-OF-HOMING FOLDER-OF-EXAMPLES"""
 

@@ -1,6 +1,6 @@
-/// The tree of contexts: a cancellation reaches every child, whoever binds it or lists itself at that moment, and whoever
-/// finds a context bound sees its settings. Method: every execution of two or three threads, on the production tree, over
-/// oneTBB's own contexts; docs/protocols/contexts.md, labels C1 to C5 and C9.
+/// The tree of contexts: a cancellation reaches every child, whoever binds it or lists itself at that moment. Whoever
+/// finds a context bound sees what its binder did. Method: every execution of two or three threads, on the production
+/// tree, over oneTBB's own contexts; docs/protocols/contexts.md, labels C1 to C5 and C9.
 #define __TBB_BUILD 1
 #include <oneapi/tbb/detail/_small_object_pool.h>
 #include <oneapi/tbb/detail/_task_handle.h>

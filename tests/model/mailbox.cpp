@@ -1,7 +1,7 @@
 /// Mailbox: each posted item reaches exactly one taker, whole, in its poster's order. Method: every execution of
 /// posters and takers on a ring of two cells; docs/protocols/mailbox.md.
-#include "sync/mailbox.hpp"
 #include "engine/model.hpp"
+#include "sync/mailbox_place.hpp"
 
 namespace {
 
@@ -88,18 +88,17 @@ const scenario laps("mailbox: a second lap, in order", {}, [] {
   o.check();
 });
 
-const scenario full("mailbox: two posters at a full ring, and a taker", {.sample_preemptions = 2},
-                    [] {
-                      office<4> o;
-                      o.post(0);
-                      o.post(1);
-                      threads({[&] { o.post(2); }, [&] { o.post(3); },
-                               [&] {
-                                 o.take();
-                                 o.take();
-                               }});
-                      o.check();
-                    });
+const scenario full("mailbox: two posters at a full ring, and a taker", {.sample_preemptions = 2}, [] {
+  office<4> o;
+  o.post(0);
+  o.post(1);
+  threads({[&] { o.post(2); }, [&] { o.post(3); },
+           [&] {
+             o.take();
+             o.take();
+           }});
+  o.check();
+});
 
 /// A look at the oldest before anything is claimed: a taker leaves what it may not take.
 const scenario left("mailbox: mail that a taker leaves", {}, [] {
@@ -125,6 +124,29 @@ const scenario looked("mailbox: a look at a cell's second lap", {}, [] {
   threads({[&] { o.post(2); },
            [&] { require(!o.box.has([](std::uint64_t tag) { return tag == 0; }), "item 0 was taken"); }});
   o.check();
+});
+
+/// [M10] The first posts make it.
+const scenario first_posts("mailbox: two first posts, and a taker", {.preemptions = 3, .sample_preemptions = 1}, [] {
+  sync::mailbox_place place;
+  letter letters[2];
+  const auto post = [&](std::size_t i) {
+    letters[i].is_written = 1;
+    require(place.get_or_make(2).post(reinterpret_cast<std::uintptr_t>(&letters[i]), i), "there is room");
+  };
+  const auto take = [&] {
+    mailbox* const box = place.get();
+    const std::uintptr_t item = box == nullptr ? 0 : box->take(all);
+    if (item != 0) {
+      auto& l = *reinterpret_cast<letter*>(item);
+      require(l.is_written == 1, "a taker sees what its item points to");
+      ++l.times_taken;
+    }
+  };
+  threads({[&] { post(0); }, [&] { post(1); }, take});
+  take();
+  take();
+  require(letters[0].times_taken == 1 && letters[1].times_taken == 1, "both are in the one mailbox");
 });
 
 }  // namespace

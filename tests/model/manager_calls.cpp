@@ -266,7 +266,7 @@ const scenario allowed("manager calls: workers are allowed beside a push", bound
   it.require_another();
 });
 
-/// [A12] Its share is less than it had use for, since no more was allowed. Then more is, and nothing is allotted for that.
+/// [A12] Its share is less than it had use for, since no more was allowed. Then more is, and nothing is allotted.
 const scenario shares_left("manager calls: more workers are allowed beside a push, and shares are left as they are",
                            bounds, [] {
                              half_filled it;

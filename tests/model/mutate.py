@@ -47,6 +47,7 @@ MODELS = {
     "src/sync/mutex.hpp": "locks",
     "src/sync/parker.hpp": "parker",
     "src/sync/mailbox.hpp": "mailbox",
+    "src/sync/mailbox_place.hpp": "mailbox",
     "src/sync/shared_queue.hpp": "shared_queue",
     "src/sync/sharded_queue.hpp": "shared_queue",
     "src/runtime/thread/reference_vertices.hpp": "reference_vertex",

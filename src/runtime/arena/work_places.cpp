@@ -10,27 +10,14 @@
 namespace homing::scheduler {
 namespace {
 
-sync::mailbox* mailbox_of(sync::atomic<sync::mailbox*>& place, std::size_t capacity) {
-  sync::mailbox* box = place.load(sync::acquire);
-  if (box == nullptr) {
-    auto fresh = std::make_unique<sync::mailbox>(capacity);
-    // acq_rel: publishes the new mailbox, or acquires the one that another poster made.
-    if (place.compare_exchange_strong(box, fresh.get(), sync::acq_rel, sync::acquire)) {
-      box = fresh.release();
-    }
-  }
-  return box;
-}
-
-/// With the mail that nobody has fetched: its tasks were taken from their deques, so each proxy is at its second life.
-void delete_mailbox(sync::mailbox* box) noexcept {
+/// What nobody has fetched: these tasks were taken from their deques, so each proxy is at its second life.
+void abandon_mail(sync::mailbox* box) noexcept {
   if (box == nullptr) {
     return;
   }
   while (const std::uintptr_t item = box->take([](std::uint64_t) { return true; })) {
     as_proxy(item)->abandon();  // [M8]
   }
-  delete box;
 }
 
 constexpr std::size_t slot_mail_capacity = 64;
@@ -50,10 +37,10 @@ work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_ru
 
 work_places::~work_places() {
   for (const arena_slot& s : slots()) {
-    delete_mailbox(s.mail.load(sync::relaxed));
+    abandon_mail(s.mail.get());
   }
   for (const domain_index d : all_domains()) {
-    delete_mailbox(domain(d).mail.load(sync::relaxed));
+    abandon_mail(domain(d).mail.get());
   }
   std::destroy_n(unaddressed.shards().data(), unaddressed.shards().size());
   std::destroy_n(slots_, slot_count_);
@@ -83,10 +70,10 @@ void work_places::deal_slots(std::span<const unsigned> weights) noexcept {
 }
 
 bool work_places::put_into_mailbox(affinity to, std::uintptr_t item, std::uint64_t tag) {
-  sync::mailbox* const box = names_slot(to)
-                                 ? mailbox_of(slot(slot_of(to)).mail, slot_mail_capacity)
-                                 : mailbox_of(domain(home_of(to)).mail, slot_mail_capacity * std::max(4U, slot_count_));
-  return box->post(item, tag);
+  sync::mailbox& box = names_slot(to)
+                           ? slot(slot_of(to)).mail.get_or_make(slot_mail_capacity)
+                           : domain(home_of(to)).mail.get_or_make(slot_mail_capacity * std::max(4U, slot_count_));
+  return box.post(item, tag);
 }
 
 bool work_places::has_common_task(const search_scope& scope) noexcept {
@@ -163,8 +150,8 @@ bool work_places::has_queued_in(domain_index of, const search_scope& scope, doma
 }
 
 bool work_places::has_mail(domain_index of, const search_scope& scope) const noexcept {
-  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
-    const sync::mailbox* box = place.load(sync::acquire);
+  const auto has = [&](const sync::mailbox_place& place) {
+    const sync::mailbox* const box = place.get();
     return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, scope.isolation); });
   };
   const arena_domain& d = domain(of);

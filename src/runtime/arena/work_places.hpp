@@ -20,7 +20,7 @@
 #include "runtime/task/task_access.hpp"
 #include "runtime/task/task_proxy.hpp"
 #include "runtime/thread/thread_state.hpp"
-#include "sync/mailbox.hpp"
+#include "sync/mailbox_place.hpp"
 #include "sync/work_deque.hpp"
 
 namespace homing::scheduler {
@@ -32,10 +32,10 @@ struct alignas(sync::cache_line_bytes) arena_slot {
   sync::atomic<domain_index> domain{domain_index{}};  ///< of the thread in it
   sync::atomic<std::uint16_t> l3_group{0};            ///< of the thread in it
   domain_index home{};                                ///< that mail to this slot belongs to; fixed
-  sync::atomic<sync::mailbox*> mail{nullptr};         ///< made at the first post
-  dispatcher* base = nullptr;                         ///< with which the thread in it entered; owner only
-  sync::atomic<bool> absent{false};                   ///< its thread rests where it can't take what lies here [S15]
-  sync::atomic<lane*> forks{nullptr};                 ///< of the thread in it, if its stay here is the innermost
+  sync::mailbox_place mail;
+  dispatcher* base = nullptr;          ///< with which the thread in it entered; owner only
+  sync::atomic<bool> absent{false};    ///< its thread rests where it can't take what lies here [S15]
+  sync::atomic<lane*> forks{nullptr};  ///< of the thread in it, if its stay here is the innermost
   // Its thread writes these at the begin of every search.
   alignas(sync::cache_line_bytes) search_flag searching;  ///< its thread looks for work
   sync::atomic<std::int64_t> search_began_ns{0};          ///< when it ran dry last; a hint for those who steal from it
@@ -46,7 +46,7 @@ struct alignas(sync::cache_line_bytes) arena_domain {
   sync::atomic<int> active{0};    ///< workers of this domain in the arena or on their way
   sync::atomic<int> allotted{0};  ///< workers of this domain that the arena should have
   sync::atomic<int> absent{0};    ///< of its workers, those that rest where they can't serve it [S15]
-  sync::atomic<sync::mailbox*> mail{nullptr};
+  sync::mailbox_place mail;
   unsigned first_slot = 0;  ///< slots whose home this is: [first_slot, last_slot)
   unsigned last_slot = 0;
   task_queue detached;  ///< whoever waits for them may take them

@@ -5,9 +5,9 @@
 namespace homing::scheduler {
 namespace {
 
-task* take_mail(thread_state& t, sync::atomic<sync::mailbox*>& place, const search_round& how) {
+task* take_mail(thread_state& t, const sync::mailbox_place& place, const search_round& how) {
   const isolation_tag isolation = how.scope.isolation;
-  sync::mailbox* box = place.load(sync::acquire);
+  sync::mailbox* const box = place.get();
   if (box == nullptr) {
     return nullptr;
   }
@@ -36,7 +36,7 @@ task* take_mail(thread_state& t, const search_round& how) {
     return found;
   }
   for (arena_slot& sibling : a.slots_of(home)) {
-    if (sibling.mail.load(sync::relaxed) != nullptr && !sibling.searching.is_set()) {
+    if (sibling.mail.is_made() && !sibling.searching.is_set()) {
       if (task* found = take_mail(t, sibling.mail, how)) {
         return found;
       }

@@ -11,8 +11,8 @@ namespace homing::scheduler {
 
 /// Whether there may be mail for the thread's slot or domain: two lines that hardly change.
 [[nodiscard]] inline bool has_mail(const thread_state& t, isolation_tag isolation) noexcept {
-  const auto has = [&](const sync::atomic<sync::mailbox*>& place) {
-    const sync::mailbox* const box = place.load(sync::acquire);
+  const auto has = [&](const sync::mailbox_place& place) {
+    const sync::mailbox* const box = place.get();
     return box != nullptr && box->has([&](std::uint64_t tag) { return tag_fits(tag, isolation); });
   };
   return has(t.slot->mail) || has(t.in->domain(t.domain).mail);

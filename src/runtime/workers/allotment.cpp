@@ -8,8 +8,8 @@
 
 namespace homing::scheduler {
 
-// One by one, the workers would go to a domain each time by the smallest quotient. No domain gets fewer so than its
-// part of all, rounded down: where the caller is, of all and the caller, who is one of them. So those are dealt at once.
+// One by one, each worker would go where the quotient is smallest. No domain gets fewer so than its part of all,
+// rounded down: where the caller is, of all and the caller, who is one of them. So those are dealt at once.
 void deal_workers(unsigned count, std::span<domain_supply> domains) noexcept {
   std::uint64_t cpus = 0;
   for (const domain_supply& d : domains) {
