@@ -15,23 +15,12 @@
 #undef max_nfs_size
 #undef static_assert
 
-#include "memory/small_object_pool.cpp"
+#include "pool_in_small.hpp"
 #include "runtime/task/context.cpp"
 #include "tbb/context.cpp"
 #undef atomic
 
 #include "engine/model.hpp"
-
-namespace homing::memory {
-// Large objects are the C library's, and no part of the protocol.
-void* cache_aligned_allocate(std::size_t bytes) { return ::operator new(bytes); }
-void cache_aligned_deallocate(void* memory) noexcept { ::operator delete(memory); }
-}  // namespace homing::memory
-
-namespace homing::platform {
-fork_part::fork_part(fork_layer l, function b, function p, function c) noexcept
-    : layer(l), before(b), parent(p), child(c) {}  // models don't fork
-}  // namespace homing::platform
 
 namespace homing::scheduler {
 bool terminate_on_exception() noexcept { return false; }
@@ -171,8 +160,7 @@ const scenario two_cancel("context tree: two cancellations, one within the other
 const scenario new_list("context tree: a thread makes its list beside a cancellation",
                         {.preemptions = 3, .sample_preemptions = 1}, [] {
                           process p;
-                          memory::orphans.pools.forget();
-                          memory::object_pool& pool = memory::object_pool::acquire(0);
+                          memory::object_pool& pool = memory::first_pool();
                           std::optional<task_group_context> child;
                           threads({[&] {
                                      context_list& mine = scheduler::make_context_list(pool);

@@ -2,27 +2,17 @@
 /// one taker. Method: every execution; docs/protocols/object_pool.md, mailbox.md [M7] and [M8].
 #include "tbb_atomics.hpp"
 
-#include "memory/small_object_pool.cpp"
+#include "pool_in_small.hpp"
 #include "runtime/task/task_proxy.hpp"
 #undef atomic
 
 #include "engine/model.hpp"
 
-namespace homing::memory {
-// Large objects are the C library's, and no part of the protocol.
-void* cache_aligned_allocate(std::size_t bytes) { return ::operator new(bytes); }
-void cache_aligned_deallocate(void* memory) noexcept { ::operator delete(memory); }
-}  // namespace homing::memory
-
-namespace homing::platform {
-fork_part::fork_part(fork_layer l, function b, function p, function c) noexcept
-    : layer(l), before(b), parent(p), child(c) {}  // models don't fork
-}  // namespace homing::platform
-
 namespace {
 
 using namespace homing;
 using namespace homing::model;
+using memory::first_pool;
 using memory::object_pool;
 using sync::acquire;
 using sync::relaxed;
@@ -38,12 +28,6 @@ void* end(content* c) {
   c->word = 2;
   c->~content();
   return c;
-}
-
-/// Static objects keep what the execution before has left: the list of orphans begins empty.
-object_pool& first_pool() {
-  memory::orphans.pools.forget();
-  return object_pool::acquire(0);
 }
 
 const scenario remote("object pool: an object comes back from another thread", {}, [] {

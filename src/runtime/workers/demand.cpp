@@ -253,13 +253,10 @@ void resource_manager::serve_level(unsigned number, dealing& all) noexcept {
   while (next != nullptr && allotment_.has_left()) {
     arena& a = next->whose;
     next = next->next;
-    if (!a.wants_workers()) {
-      unlist(a);
-      continue;
-    }
-    const bool has_more = a.has_work(no_isolation, arena::anybody) || a.in_phase();
-    if (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
-        a.stand_down(arena::pushers::may_come, slot_of_this_thread(a))) {
+    const bool wants = a.wants_workers();
+    const bool has_more = wants && (a.has_work(no_isolation, arena::anybody) || a.in_phase());
+    if (!wants || (!has_more && a.account().workers.load(sync::relaxed) == 0 &&
+                   a.stand_down(arena::pushers::may_come, slot_of_this_thread(a)))) {
       unlist(a);  // its own threads did the work before a worker came
     } else {
       allotment_.offer(demand_of(a, has_more, all));

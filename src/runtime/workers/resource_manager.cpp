@@ -212,7 +212,9 @@ bool resource_manager::leave_shares() noexcept {
   }
   // Before the fence of publish_limit(), and the look at its work; partner: a push, then the look at the share.
   for (arena* a : served_) {
-    a->account().trimmed.store(true, sync::relaxed);
+    if (!a->account().trimmed.load(sync::relaxed)) {  // workers read that line between tasks
+      a->account().trimmed.store(true, sync::relaxed);
+    }
     a->ask_for_forks();
   }
   crowded_level_.store(level_count, sync::relaxed);
