@@ -116,7 +116,7 @@ class arena final : public work_places, private search_caller {
   /// domain.
   void new_mail(work_kind kind, isolation_tag isolation, domain_index home) noexcept {
     searchers_.pushers_fence();
-    if (searchers_.nobody_in(home) && could_come()) {
+    if (searchers_.nobody_in(home) && could_come() && !(kind == work_kind::mailed && will_have_come(home))) {
       call_somebody({kind, isolation, home}, is_left_to(home) ? reach::home : reach::all);
     }
   }
@@ -266,6 +266,11 @@ class arena final : public work_places, private search_caller {
   [[nodiscard]] bool may_come() const noexcept {
     return !account_.busy.load(sync::relaxed) || sleepers_.any() || account_.mandatory.load(sync::relaxed) ||
            account_.workers.load(sync::relaxed) < static_cast<int>(max_workers_);
+  }
+  /// [S19] Whether that domain's first workers are made by others than this thread, and mail for it has somebody in the
+  /// arena to rely on meanwhile: as a push has. Hints, but for the searcher.
+  [[nodiscard]] bool will_have_come(domain_index home) const noexcept {
+    return supplier_.others_are_made() && !thieves_stay() && !searchers_.nobody_seen_from(home);
   }
   void call(const work_call& call, reach who) noexcept override { call_somebody(call, who); }
   void found_nothing_left() noexcept override;

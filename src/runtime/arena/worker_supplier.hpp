@@ -56,6 +56,11 @@ class worker_supplier {
   [[nodiscard]] bool is_refused() const noexcept { return refused_.load(sync::relaxed); }
   /// [A25] The same, or the first worker is being made, and may be refused.
   [[nodiscard]] bool may_be_refused() const noexcept { return is_refused() || makes_first_.load(sync::relaxed); }
+  /// [S19] Whether threads are being made still, and the newest of them make the others.
+  [[nodiscard]] bool others_are_made() const noexcept {
+    return will_make_others_.load(sync::relaxed) != 0 && could_make_.load(sync::relaxed) > 0 &&
+           idle_.load(sync::relaxed) == 0;
+  }
   /// [A15] For pushers: ends the refusal when its time is over, which is looked at now and then. True if it has ended.
   [[nodiscard]] bool refusal_has_ended() noexcept { return is_refused() && look_at_refusal(); }
 
@@ -120,6 +125,7 @@ class worker_supplier {
   library_users users_;
   alignas(sync::cache_line_bytes) sync::atomic<int> idle_{0};  ///< workers that sleep between arenas
   sync::atomic<int> could_make_{0};                            ///< workers that may be made yet; written under lock_
+  sync::atomic<int> will_make_others_{0};                      ///< new workers that have not yet done so [S19]
   sync::atomic<unsigned> allottable_workers_{0};               ///< written under the manager's lock
   sync::atomic<bool> refused_{false};                          ///< no thread could be made [A15]
   sync::atomic<bool> makes_first_{false};                      ///< while there is no worker yet; written under lock_

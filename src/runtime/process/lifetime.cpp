@@ -77,6 +77,7 @@ void resource_manager::unlock_in_child() noexcept {
   stopping_.store(true, sync::relaxed);  // it makes no thread any more
   idle_.store(0, sync::relaxed);
   could_make_.store(0, sync::relaxed);
+  will_make_others_.store(0, sync::relaxed);
   refused_.store(false, sync::relaxed);  // whoever ended it would take locks of arenas that were not held
   makings_ = 0;                          // whoever was making a thread is not here [A25]
   makes_first_.store(false, sync::relaxed);

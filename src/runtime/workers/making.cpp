@@ -139,6 +139,7 @@ worker* resource_manager::reserve_making(domain_index domain) noexcept {
   }
   ++here.makings;
   makings_.fetch_add(1, sync::relaxed);
+  will_make_others_.fetch_add(1, sync::relaxed);
   note_first_making();
   return w;
 }
@@ -239,6 +240,7 @@ bool resource_manager::make_thread(worker& w) noexcept {
       count_makeable();
     } else {
       w.next_made = std::exchange(spare_workers_, &w);
+      will_make_others_.fetch_sub(1, sync::relaxed);
       note_refusal(error);
     }
     note_first_making();

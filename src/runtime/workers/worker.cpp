@@ -162,6 +162,7 @@ void resource_manager::worker_main(worker& w) {
       w.assigned->call_others(w.domain, 1);
     }
   }
+  will_make_others_.fetch_sub(1, sync::relaxed);
   w.thread_id.store(::gettid(), sync::relaxed);
   thread_state* t = register_worker(w);
   std::chrono::nanoseconds awake{0};

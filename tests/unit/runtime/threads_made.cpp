@@ -39,6 +39,9 @@ constinit sync::atomic<int> refusals_left{0};
 constinit sync::atomic<int> made_bound{0};  ///< calls that name CPUs
 constinit sync::atomic<int> made_there{0};  ///< of these, that name the CPU that their caller is bound to
 constinit sync::atomic<bool> refuses_bound{false};
+constinit sync::atomic<bool> workers_held{false};  ///< in their calls; the program's own threads go on
+constinit sync::atomic<int> made_by_program{0};
+thread_local bool is_programs_thread = false;
 /// New workers stay where they ask for their name: behind their calls for others, before they look for work. Who
 /// looked in vain would sleep, and the next ones would call that one in place of making more.
 constinit sync::atomic<bool> held_before_work{false};
@@ -67,7 +70,9 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
                                                                      void* (*start)(void*), void* argument) noexcept {
   using homing::testing::real_pthread_create;
   if (!homing::testing::is_for_a_worker(attributes)) return real_pthread_create(thread, attributes, start, argument);
+  if (is_programs_thread) made_by_program.fetch_add(1, sync::seq_cst);
   inside.fetch_add(1, sync::seq_cst);
+  while (!is_programs_thread && workers_held.load(sync::seq_cst)) sched_yield();
   while (held.load(sync::seq_cst) || inside.load(sync::seq_cst) < wait_for.load(sync::seq_cst)) sched_yield();
   wait_for.store(0, sync::seq_cst);
   if (names_cpus(attributes) && refuses_bound.load(sync::relaxed)) return EINVAL;
@@ -99,6 +104,31 @@ TEST(threads_made, all_at_the_first_work) {
     group.run([] {});
     group.wait();
     await("all workers", [] { return inside.load(sync::seq_cst) == 7; });
+    held_before_work.store(false, sync::seq_cst);
+  });
+}
+
+/// [S19] Tasks for other domains have those that are being made to make their threads. Who sends them makes the first
+/// worker, and one more at most.
+TEST(threads_made, not_by_who_sends_tasks_to_other_domains) {
+  in_own_process(four_by_two, [] {
+    const auto limit = threads(8);
+    workers_held.store(true, sync::seq_cst);
+    held_before_work.store(true, sync::seq_cst);
+    is_programs_thread = true;
+    sync::atomic<int> ran{0};
+    {
+      homing::task_group group;
+      for (std::uint32_t domain : {1U, 2U, 3U, 3U, 2U, 1U}) {
+        group.run(homing::on(domain), [&ran] { ran.fetch_add(1, sync::relaxed); });
+      }
+      EXPECT_LE(made_by_program.load(sync::seq_cst), 2);
+      group.wait();
+    }
+    EXPECT_EQ(ran.load(sync::relaxed), 6);
+    workers_held.store(false, sync::seq_cst);
+    await("all workers", [] { return inside.load(sync::seq_cst) == 7; });
+    EXPECT_LE(made_by_program.load(sync::seq_cst), 2);
     held_before_work.store(false, sync::seq_cst);
   });
 }
