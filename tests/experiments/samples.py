@@ -23,7 +23,7 @@ LEVELS = {
     "loop-cost": {"cache_scale": [64], "scenario": ["static, FT", "NACS, NADD"]},
     "near-and-far": {"machine": ["bulldozer"]},
     "locality-queues": {"machine": ["nehalem-ep"], "line": ["stock tbb-affinity", "queues-kji-static"]},
-    "pinned-cilk": {"program": ["transpose"], "runtime": ["vanilla", "locality"]},
+    "pinned-cilk": {"program": ["transpose"]},
     "pinned-cilk-speed-up": {"program": ["transpose"], "runtime": ["locality"]},
 }
 GRID = ["--grid", "120x16x48", "--block", "120x4x4", "--sweeps", "1", "--no-check"]
