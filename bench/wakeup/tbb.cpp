@@ -1,4 +1,5 @@
-// What the first work costs after a pause of 10 ms, long enough for every worker to have gone to sleep.
+// What the first work costs after a pause of 10 ms, long enough for every worker to have gone to sleep; and what a loop
+// costs after a serial part of 0.5 ms, as programs have between two loops.
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_group.h>
 
@@ -16,10 +17,11 @@ constexpr auto pause_time = std::chrono::milliseconds(10);
 constexpr std::uint64_t wakeups = 4;
 
 /// 64 indices of about 2 us each: worth sharing, and short enough for the wake-up to matter.
-void first_loop(bench::session& session) {
-  session.measure("first_loop", [&](std::uint64_t iterations, bench::stopwatch& watch) {
-    for (std::uint64_t iteration = 0; iteration < iterations * wakeups; ++iteration) {
-      std::this_thread::sleep_for(pause_time);
+template <class Pause>
+void loop_after(bench::session& session, const char* name, std::uint64_t loops, const Pause& pause) {
+  session.measure(name, [&](std::uint64_t iterations, bench::stopwatch& watch) {
+    for (std::uint64_t iteration = 0; iteration < iterations * loops; ++iteration) {
+      pause();
       std::atomic<int> done{0};
       watch.start();
       tbb::parallel_for(0, 64, [&](int index) {
@@ -29,6 +31,18 @@ void first_loop(bench::session& session) {
       watch.stop();
       session.expect(done.load() == 64, "every index is visited");
     }
+  });
+}
+
+void first_loop(bench::session& session) {
+  loop_after(session, "first_loop", wakeups, [] { std::this_thread::sleep_for(pause_time); });
+}
+
+/// This thread works meanwhile.
+void loop_after_serial_part(bench::session& session) {
+  loop_after(session, "after_serial_500us", 20 * wakeups, [] {
+    const std::int64_t end_ns = bench::wall_ns() + 500'000;
+    while (bench::wall_ns() < end_ns) bench::keep(bench::chain(1, bench::steps_100_ns));
   });
 }
 
@@ -73,6 +87,7 @@ void enqueue(bench::session& session) {
 int main(int argc, char** argv) {
   bench::session session(argc, argv, "wakeup");
   first_loop(session);
+  loop_after_serial_part(session);
   second_thread(session);
   enqueue(session);
   return session.end();

@@ -258,9 +258,7 @@ std::chrono::nanoseconds work_in_arena(thread_state& t, arena& a) noexcept {
     }
     worker_waiter waiter;
     dispatch(stay.base(), nullptr, waiter, mark);
-    if (!waiter.has_looked_long()) {
-      time_left = budget_in(a);
-    }
+    time_left = time_awake(a, waiter.has_looked_long(), t.was_called_soon);
     a.worker_leaves(t.domain,
                     number);  // before the observers: whoever they let go on finds mandatory concurrency at its end
     if (a.observers.any()) {

@@ -28,6 +28,17 @@ inline std::chrono::nanoseconds budget_in(const arena& a) noexcept {
   return a.leaves_fast() || fast_leave_everywhere() ? std::chrono::nanoseconds{0} : a.settings().search_budget;
 }
 
+/// How long a worker that leaves the arena waits awake for the next call. One that was called soon after the last time
+/// waits longer: its program has a serial part between two loops. [S18]
+inline std::chrono::nanoseconds time_awake(const arena& a, bool has_looked_long, bool was_called_soon) noexcept {
+  const std::chrono::nanoseconds budget = budget_in(a);
+  if (budget.count() == 0) {
+    return budget;  // who leaves fast does not wait
+  }
+  return (has_looked_long ? std::chrono::nanoseconds{0} : budget) +
+         (was_called_soon ? wait_in_serial_part(a.settings().search_budget) : std::chrono::nanoseconds{0});
+}
+
 /// How long a thread looks for work before it sleeps: some rounds of pauses, then of giving the CPU away, then time.
 class search_pace {
  public:

@@ -28,6 +28,12 @@ struct scheduler_settings {
 /// threads on 2 CPUs).
 [[nodiscard]] std::chrono::nanoseconds search_budget_for(unsigned threads, bool share_cpus) noexcept;
 
+/// How long one that has looked so long waits for the end of a serial part, if the last one was over by then. Stock
+/// oneTBB's threads look for a millisecond, on 2 CPUs and on a modelled machine of 16.
+[[nodiscard]] constexpr std::chrono::nanoseconds wait_in_serial_part(std::chrono::nanoseconds search_budget) noexcept {
+  return 3 * search_budget;
+}
+
 /// As the machine and the environment are now.
 [[nodiscard]] scheduler_settings read_settings();
 

@@ -91,6 +91,7 @@ struct alignas(sync::cache_line_bytes) thread_state {
   attachment* stay = nullptr;       ///< the innermost
   std::int64_t looks_since_ns = 0;  ///< when it first looked for work after its last task; 0: it has some
   steal_backoff backoff;
+  bool was_called_soon = false;       ///< a worker: after it had left the arena before
   slot_id expected_victim = no_slot;  ///< at whom the search looks first; none: at a random one
   bool resumed_last = false;  ///< its last task found elsewhere was a stack to go on with: now it looks at others first
   std::optional<domain_index> domain_of_next_arena;  ///< of the one that this thread is about to make; none: any

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "platform/check.hpp"
+#include "platform/clock.hpp"
 #include "platform/env.hpp"
 #include "runtime/arena/arena.hpp"
 #include "runtime/dispatch/dispatch.hpp"
@@ -166,13 +167,16 @@ void resource_manager::worker_main(worker& w) {
   w.thread_id.store(::gettid(), sync::relaxed);
   thread_state* t = register_worker(w);
   std::chrono::nanoseconds awake{0};
+  std::int64_t left_ns = 0;
   std::optional<thread_name> inherited = name_of_this_thread();
   while (arena* a = t != nullptr ? next_assignment(w, awake) : nullptr) {
     if (t->domain != w.domain) {  // it has moved [A17]
       t->move_to_domain(w.domain, domain_count_);
       bind_worker(w);
     }
+    t->was_called_soon = platform::monotonic_ns() - left_ns < wait_in_serial_part(settings_.search_budget).count();
     awake = work_in_arena(*t, *a);
+    left_ns = platform::monotonic_ns();
     if (inherited) {  // after the first work, and not if that has given the thread a name of the program's
       if (name_of_this_thread() == *inherited) name_this_thread(w.index);
       inherited.reset();

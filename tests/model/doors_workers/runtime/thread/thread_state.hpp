@@ -38,6 +38,7 @@ struct thread_state {
   slot_id slot_number = no_slot;
   domain_index domain{};
   slot_id last_slot = no_slot;
+  bool was_called_soon = false;
   const arena* last_arena = nullptr;
   bool is_absent = false;
   after_switch_action after_switch;
