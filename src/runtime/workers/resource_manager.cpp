@@ -39,9 +39,7 @@ resource_manager& resource_manager::current() {
     if (m == nullptr) {
       sync::prepare_asymmetric_fences();
       m = new resource_manager;
-      // Publishes the manager to the acquire above. relaxed: its constructor ends with an allotment, behind a full
-      // fence that releases all but what the manager's lock guards.
-      process_manager.store(m, sync::relaxed);
+      process_manager.store(m, sync::release);  // all of it, to the acquire above
     }
   }
   return *m;
