@@ -181,7 +181,7 @@ class RealMachine(unittest.TestCase):
         with self.assertRaises(analyse.NoFigure):
             analyse.frame_of(self.design, [row | {"kind": "modelled"} for row in self.rows], analysis)
         with self.assertRaisesRegex(ExperimentError, "do not mix"):
-            analyse.frame_of(self.design, [*modelled[1:], self.rows[0]], analysis)
+            analyse.frame_of(self.design, [*modelled[1:], *self.rows], analysis)
 
     def test_nothing_that_could_be_said(self):
         self.measured("pinned-cilk")
