@@ -3,6 +3,7 @@ measured, say on which machine, and mix with no others. Method: made-up files an
 
 import json
 import os
+import subprocess
 import unittest
 from dataclasses import replace
 from unittest import mock
@@ -260,6 +261,17 @@ class ThisMachine(Folder):
         with mock.patch.object(this_machine, "found", lambda: SMALL):
             with self.assertRaisesRegex(ExperimentError, 'placement = "node:1": there is no such node'):
                 here.refuse_what_is_missing(self.load(text), None)
+
+
+class Ends(unittest.TestCase):
+    def test_an_interrupt_when_the_program_has_ended(self):
+        """Nothing is left to end then: the interrupt goes on, and is no other error."""
+        def interrupted(process, **_):
+            process.wait()
+            raise KeyboardInterrupt
+
+        with mock.patch.object(subprocess.Popen, "communicate", interrupted), self.assertRaises(KeyboardInterrupt):
+            here.finish(["true"], dict(os.environ), 60)
 
 
 if __name__ == "__main__":

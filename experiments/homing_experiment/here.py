@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -95,6 +96,12 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
     return [found | {"status": "ok", "message": seen.get("reason", ""), "near": seen.get("near"), "far": seen.get("far")}]
 
 
+def end_group(leader: int) -> None:
+    """Ends a process and all that it started, if any of them is left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
 def finish(words: list[str], environment: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:
     """Status, output and the end of stderr; no status if the time limit ended it and all that it started."""
     process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -103,11 +110,11 @@ def finish(words: list[str], environment: dict[str, str], limit_s: float) -> tup
     try:
         said, error = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+        end_group(process.pid)
         process.communicate()
         return None, "", ""
     except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
+        end_group(process.pid)
         process.wait()
         raise
     return process.returncode, said, error.strip()[-300:]

@@ -29,6 +29,9 @@ class tbb_threads {
     arena_.execute(f);
   }
 
+ protected:
+  [[nodiscard]] tbb::task_arena& arena() noexcept { return arena_; }
+
  private:
   tbb_limit limit_;
   tbb::task_arena arena_;

@@ -29,7 +29,8 @@ struct scheduler_settings {
 [[nodiscard]] std::chrono::nanoseconds search_budget_for(unsigned threads, bool share_cpus) noexcept;
 
 /// How long one that has looked so long waits for the end of a serial part, if the last one was over by then. Stock
-/// oneTBB's threads look for a millisecond, on 2 CPUs and on a modelled machine of 16.
+/// oneTBB's threads look for a millisecond, on 2 CPUs and on a modelled machine of 16. Threads that share CPUs wait
+/// for a shorter time, as they look.
 [[nodiscard]] constexpr std::chrono::nanoseconds wait_in_serial_part(std::chrono::nanoseconds search_budget) noexcept {
   return 3 * search_budget;
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <homing/pinned.hpp>
+#include <homing/steal_policy.hpp>
 #include <homing/tasks.hpp>
 
 #include <cerrno>
@@ -40,6 +41,7 @@ constinit sync::atomic<int> made_bound{0};  ///< calls that name CPUs
 constinit sync::atomic<int> made_there{0};  ///< of these, that name the CPU that their caller is bound to
 constinit sync::atomic<bool> refuses_bound{false};
 constinit sync::atomic<bool> workers_held{false};  ///< in their calls; the program's own threads go on
+constinit sync::atomic<int> workers_to_hold{0};
 constinit sync::atomic<int> made_by_program{0};
 thread_local bool is_programs_thread = false;
 /// New workers stay where they ask for their name: behind their calls for others, before they look for work. Who
@@ -72,7 +74,9 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   if (!homing::testing::is_for_a_worker(attributes)) return real_pthread_create(thread, attributes, start, argument);
   if (is_programs_thread) made_by_program.fetch_add(1, sync::seq_cst);
   inside.fetch_add(1, sync::seq_cst);
-  while (!is_programs_thread && workers_held.load(sync::seq_cst)) sched_yield();
+  if (!is_programs_thread && workers_to_hold.fetch_sub(1, sync::seq_cst) > 0) {
+    while (workers_held.load(sync::seq_cst)) sched_yield();
+  }
   while (held.load(sync::seq_cst) || inside.load(sync::seq_cst) < wait_for.load(sync::seq_cst)) sched_yield();
   wait_for.store(0, sync::seq_cst);
   if (names_cpus(attributes) && refuses_bound.load(sync::relaxed)) return EINVAL;
@@ -95,6 +99,13 @@ const homing::testing::environment four_by_two = on_machine("node:4 core:2 pu:1"
 
 void wait_for_a_worker() { homing::testing::have_a_worker_come(2); }
 
+constexpr int all_workers = 1000;
+/// So many of them stay in their calls until workers_held is false.
+void hold_workers(int count) {
+  workers_to_hold.store(count, sync::seq_cst);
+  workers_held.store(true, sync::seq_cst);
+}
+
 /// [S19] One spawned task, whoever runs it, is enough for the first worker to have two more made, and so on.
 TEST(threads_made, all_at_the_first_work) {
   in_own_process(on_machine("node:1 core:8 pu:1"), [] {
@@ -113,7 +124,7 @@ TEST(threads_made, all_at_the_first_work) {
 TEST(threads_made, not_by_who_sends_tasks_to_other_domains) {
   in_own_process(four_by_two, [] {
     const auto limit = threads(8);
-    workers_held.store(true, sync::seq_cst);
+    hold_workers(all_workers);
     held_before_work.store(true, sync::seq_cst);
     is_programs_thread = true;
     sync::atomic<int> ran{0};
@@ -130,6 +141,66 @@ TEST(threads_made, not_by_who_sends_tasks_to_other_domains) {
     await("all workers", [] { return inside.load(sync::seq_cst) == 7; });
     EXPECT_LE(made_by_program.load(sync::seq_cst), 2);
     held_before_work.store(false, sync::seq_cst);
+  });
+}
+
+/// Workers of another arena, held while they make others, on a machine of which each domain has places for more.
+class held_others {
+ public:
+  held_others() {
+    hold_workers(all_workers);
+    is_programs_thread = true;
+    arena_.execute([&] { group_.run([] {}); });
+    await("the first workers in their calls",
+          [] { return inside.load(sync::seq_cst) == 2 * made_by_program.load(sync::seq_cst); });
+    workers_to_hold.store(0, sync::seq_cst);
+    EXPECT_TRUE(homing::scheduler::resource_manager::current().others_are_made());
+  }
+  held_others(const held_others&) = delete;
+  held_others& operator=(const held_others&) = delete;
+  ~held_others() {
+    workers_held.store(false, sync::seq_cst);
+    arena_.execute([&] { group_.wait(); });
+  }
+
+ private:
+  const tbb::global_control limit_ = threads(32);
+  tbb::task_arena arena_{8};
+  tbb::task_group group_;
+};
+const homing::testing::environment four_by_eight = on_machine("node:4 core:8 pu:1");
+
+/// [S19] But by who sends one where nobody in its arena searches, who could come upon it.
+TEST(threads_made, for_a_task_that_has_nobody_to_rely_on) {
+  in_own_process(four_by_eight, [] {
+    const held_others others;
+    sync::atomic<bool> ran{false};
+    tbb::task_arena arena(8);
+    arena.execute([&] {
+      homing::task_group group;
+      group.run(homing::on(1U), [&ran] { ran.store(true, sync::seq_cst); });
+      await("a task that its sender does not wait for", [&] { return ran.load(sync::seq_cst); });
+      group.wait();
+    });
+  });
+}
+
+/// [S19] [S10] And where those that search may not take it. The first task's worker is held before it looks for work.
+TEST(threads_made, for_a_task_of_a_domain_that_others_take_nothing_from) {
+  in_own_process(four_by_eight, [] {
+    const held_others others;
+    held_before_work.store(true, sync::seq_cst);
+    tbb::task_arena arena(8);
+    homing::initialize(arena, homing::steal_policy::domain);
+    arena.execute([] {
+      homing::task_group group;
+      group.run(homing::on(1U), [] {});
+      const int made = made_by_program.load(sync::seq_cst);
+      group.run(homing::on(2U), [] {});
+      EXPECT_GT(made_by_program.load(sync::seq_cst), made);
+      held_before_work.store(false, sync::seq_cst);
+      group.wait();
+    });
   });
 }
 
