@@ -3,7 +3,7 @@
 /// Bounded, because what is posted here is also in its creator's deque: a full ring only costs a hint, and an abandoned
 /// one cannot grow.
 ///
-/// Ownership: the mailbox owns neither items nor what they point to.
+/// Ownership: the mailbox owns neither items nor what they point to; its cells, unless it is given a room for them.
 /// Threads:   post, take, empty: any thread. Each posted item reaches exactly one taker.
 /// Order:     first in, first out. A poster that stops between its claim of a cell and its fill hides the cells behind
 ///            it for that long (they are in a deque too).
@@ -26,7 +26,17 @@ class mailbox {
  public:
   /// Room for at least `capacity` items, rounded up to a power of two.
   explicit mailbox(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity) - 1), cells_(new cell[mask_ + 1]) {}
+      : mask_(cells_for(capacity) - 1), own_cells_(new cell[mask_ + 1]), cells_(own_cells_.get()) {}
+  /// The same with its cells in `room`, which outlives it: bytes_for(capacity) - sizeof(mailbox) bytes, aligned as a
+  /// word.
+  mailbox(std::size_t capacity, void* room) noexcept
+      : mask_(cells_for(capacity) - 1), cells_(static_cast<cell*>(room)) {
+    std::uninitialized_default_construct_n(cells_, mask_ + 1);
+  }
+  /// Of a mailbox and its cells behind it.
+  [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t capacity) noexcept {
+    return sizeof(mailbox) + cells_for(capacity) * sizeof(cell);
+  }
 
   [[nodiscard]] bool post(std::uintptr_t item, std::uint64_t tag) noexcept {
     std::size_t at = back_.load(relaxed);
@@ -92,6 +102,10 @@ class mailbox {
     atomic<std::uint64_t> tag{0};
   };
 
+  static constexpr std::size_t cells_for(std::size_t capacity) noexcept {
+    return std::bit_ceil(capacity < 2 ? std::size_t{2} : capacity);
+  }
+
   /// Poster: the item of the lap before has been taken from the cell of that index.
   [[nodiscard]] bool has_room(std::size_t at) noexcept {
     // Signed: `at` may be old, and all up to it taken.
@@ -111,7 +125,8 @@ class mailbox {
   atomic<std::size_t> front_seen_{0};  ///< by posters: takers' line is asked for once a lap
   alignas(cache_line_bytes) atomic<std::size_t> front_{0};
   alignas(cache_line_bytes) const std::size_t mask_;
-  const std::unique_ptr<cell[]> cells_;
+  const std::unique_ptr<cell[]> own_cells_;
+  cell* const cells_;
 };
 
 }  // namespace homing::sync

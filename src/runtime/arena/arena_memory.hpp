@@ -37,7 +37,7 @@ class arena_memory {
   void unlock_after_fork() noexcept { lock_.unlock(); }
 
   static constexpr unsigned kept_max = 8;
-  static constexpr std::size_t kept_bytes_max = std::size_t{256} << 10;  ///< of one block
+  static constexpr std::size_t kept_bytes_max = std::size_t{1} << 20;  ///< of one block
 
  private:
   /// The begin of a block that is kept.

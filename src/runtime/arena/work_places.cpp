@@ -20,8 +20,6 @@ void abandon_mail(sync::mailbox* box) noexcept {
   }
 }
 
-constexpr std::size_t slot_mail_capacity = 64;
-
 }  // namespace
 
 work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept
@@ -33,7 +31,8 @@ work_places::work_places(arena_room& room, counts c, steal_policy steal, idle_ru
       domain_count_(c.domains),
       slot_count_(c.slots),
       slots_(room.make<arena_slot>(c.slots).data()),
-      domains_(room.make<arena_domain>(c.domains).data()) {}
+      domains_(room.make<arena_domain>(c.domains).data()),
+      mail_rooms_(room.make<mail_room>(c.slots).data()) {}
 
 work_places::~work_places() {
   for (const arena_slot& s : slots()) {
@@ -70,10 +69,12 @@ void work_places::deal_slots(std::span<const unsigned> weights) noexcept {
 }
 
 bool work_places::put_into_mailbox(affinity to, std::uintptr_t item, std::uint64_t tag) {
-  sync::mailbox& box = names_slot(to)
-                           ? slot(slot_of(to)).mail.get_or_make(slot_mail_capacity)
-                           : domain(home_of(to)).mail.get_or_make(slot_mail_capacity * std::max(4U, slot_count_));
-  return box.post(item, tag);
+  if (!names_slot(to)) {
+    return domain(home_of(to)).mail.get_or_make(slot_mail_capacity * std::max(4U, slot_count_)).post(item, tag);
+  }
+  sync::mailbox* const box =
+      slot(slot_of(to)).mail.get_or_make_in(&mail_rooms_[to_index(slot_of(to))], slot_mail_capacity);
+  return box != nullptr && box->post(item, tag);
 }
 
 bool work_places::has_common_task(const search_scope& scope) noexcept {

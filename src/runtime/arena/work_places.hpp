@@ -62,7 +62,7 @@ class work_places {
   /// What lies in the arena's block.
   [[nodiscard]] static constexpr std::size_t bytes_for(counts c) noexcept {
     return c.slots * sizeof(arena_slot) + c.domains * (sizeof(arena_domain) + sizeof(searcher_counts::line)) +
-           shards_for(c.slots) * sizeof(sharded_task_queue::shard);
+           shards_for(c.slots) * sizeof(sharded_task_queue::shard) + c.slots * sizeof(mail_room);
   }
   work_places(arena_room& room, counts c, steal_policy steal, idle_rule mailbox_idle) noexcept;
   ~work_places();
@@ -188,6 +188,12 @@ class work_places {
   [[nodiscard]] static bool has_fork(isolation_tag isolation, const arena_slot& slot) noexcept;
   [[nodiscard]] bool has_slot_work(isolation_tag isolation, const arena_slot& slot, domain_index by_domain) noexcept;
 
+  static constexpr std::size_t slot_mail_capacity = 64;
+  /// For a slot's mailbox, and not touched before its first post.
+  struct alignas(sync::cache_line_bytes) mail_room {
+    std::byte bytes[sync::mailbox::bytes_for(slot_mail_capacity)];
+  };
+
   const steal_policy steal_;
   const idle_rule mailbox_idle_;
   const bool stays_;
@@ -196,6 +202,7 @@ class work_places {
   sync::atomic<bool> has_lanes_{false};
   arena_slot* const slots_;
   arena_domain* const domains_;
+  mail_room* const mail_rooms_;
 };
 
 }  // namespace homing::scheduler

@@ -226,8 +226,10 @@ constexpr unsigned victims_a_round = 16;
 /// Whom a look at [first, last) begins with, counted from `first`: whose lines are on their way, or a random one.
 unsigned begin_among(thread_state& t, unsigned first, unsigned last) noexcept {
   const unsigned count = last - first;
-  if (count <= 2) {
-    return 0;  // one of them is the thread itself
+  const unsigned own = to_index(t.slot_number);
+  const bool is_own = own >= first && own < last;
+  if (count - (is_own ? 1 : 0) <= 1) {
+    return 0;  // there is but one victim, or none
   }
   const unsigned expected = to_index(std::exchange(t.expected_victim, no_slot));
   return expected >= first && expected < last ? expected - first : t.random_below(count);

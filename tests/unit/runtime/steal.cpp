@@ -7,6 +7,9 @@
 #include <homing/steal_policy.hpp>
 #include <homing/tasks.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -325,6 +328,68 @@ TEST(steal, random_has_no_favourite) {
       first_was[victims.front()] = true;
     }
     EXPECT_TRUE(first_was[1] && first_was[2] && first_was[3]);
+  });
+}
+
+/// Another domain's two threads have a task each, and a thief comes: the slot of the one that it came to first.
+class far_pair {
+ public:
+  int run() {
+    constexpr int workers = 4;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers + 1);
+    tbb::task_arena arena(workers, 0);
+    for (int i = 0; i < workers; ++i) {
+      arena.enqueue([this] { take_part(); });
+    }
+    await("the end of all", [this] { return gone_.load() == workers; });
+    return first_.load();
+  }
+
+ private:
+  static constexpr unsigned victims_domain = 0;
+  void take_part() {
+    here_.fetch_add(1);
+    await("two workers of each domain", [this] { return here_.load() == 4; });
+    if (domain_here() == victims_domain) {
+      be_a_victim();
+    } else if (thieves_.fetch_add(1) == 0) {
+      await("tasks to steal", [this] { return ready_.load() == 2; });  // and looks for work
+    } else {
+      await("a theft", [this] { return first_.load() != nobody; });
+    }
+    gone_.fetch_add(1);
+  }
+  void be_a_victim() {
+    const int mine = tbb::this_task_arena::current_thread_index();
+    tbb::task_group group;
+    group.run([this, mine] {
+      int none = nobody;
+      first_.compare_exchange_strong(none, mine);
+    });
+    ready_.fetch_add(1);
+    await("a theft", [this] { return first_.load() != nobody; });
+    group.wait();
+  }
+
+  static constexpr int nobody = -1;
+  std::atomic<int> here_{0};
+  std::atomic<int> ready_{0};
+  std::atomic<int> thieves_{0};
+  std::atomic<int> gone_{0};
+  std::atomic<int> first_{nobody};
+};
+
+/// Each of the two must be the first one once. A favourite would keep what lies in the other's deque from all thieves.
+TEST(steal, near_has_no_favourite_of_two_in_another_domain) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:2 pu:1"}, {"HOMING_STEAL", "near"}}, [] {
+    bool first_was[4] = {};
+    const auto both = [&] { return std::count(std::begin(first_was), std::end(first_was), true) == 2; };
+    for (int i = 0; i < 1000 && !both(); ++i) {
+      const int first = far_pair().run();
+      ASSERT_TRUE(first >= 0 && first < 4);
+      first_was[first] = true;
+    }
+    EXPECT_TRUE(both());
   });
 }
 
