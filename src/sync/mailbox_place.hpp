@@ -20,10 +20,11 @@ class mailbox_place {
  public:
   mailbox_place() = default;
   ~mailbox_place() {
-    if (is_in_room_.load(relaxed)) {
-      std::destroy_at(box_.load(relaxed));
-    } else {
-      delete box_.load(relaxed);
+    mailbox* const box = box_.load(relaxed);
+    if (!is_in_room_.load(relaxed)) {
+      delete box;
+    } else if (box != nullptr) {  // its maker may have been cut off by a fork
+      std::destroy_at(box);
     }
   }
   mailbox_place(const mailbox_place&) = delete;

@@ -14,12 +14,13 @@ from typing import Any
 
 HOMING = sys.argv[1]
 CAMPAIGNS = Path(__file__).resolve().parents[2] / "experiments"
-SMALL = {"cg": "S3", "mg": "S", "transpose": "512"}
+SMALL = {"cg": "S3", "mg": "S", "transpose": "512", "ferret": "test"}
 # The levels of each factor that a sample has; all of those that are not named.
 LEVELS = {
     "tbb-numa": {"program": ["mg"], "scenario": ["noap, FT", "NACS, NADD"]},
     "portability": {"machine": ["nehalem-e5520"], "program": ["mg"], "scenario": ["arenas, FT", "OpenMP, FT"]},
     "contention": {"program": ["mg"], "scenario": ["NACS, NADD, idle paper"]},
+    "contention-rest": {"program": ["ferret"], "scenario": ["NACS, NADD"]},
     "loop-cost": {"cache_scale": [64], "scenario": ["static, FT", "NACS, NADD"]},
     "near-and-far": {"machine": ["bulldozer"]},
     "locality-queues": {"machine": ["nehalem-ep"], "line": ["stock tbb-affinity", "queues-kji-static"]},

@@ -16,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/arena/arena.hpp"
+#include "runtime/task/indices.hpp"
+#include "runtime/thread/thread_state.hpp"
 #include "runtime/workers/resource_manager.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/busy_arena.hpp"
@@ -177,6 +180,24 @@ TEST(memory_short, arenas_leases_and_limits_come_and_go_with_little) {
     EXPECT_GT(succeeded, 0U);
     EXPECT_GT(failed, 0U);
     await("all tasks that were enqueued", [&] { return to_do.load(sync::acquire) == 0; });
+  });
+}
+
+/// A loop's first posts must not make its threads wait for each other at the heap.
+TEST(memory_short, a_slots_first_mail_needs_none) {
+  in_own_process(four_by_two, [] {
+    tbb::task_arena arena(8);
+    arena.execute([] {
+      homing::scheduler::arena& in = *homing::scheduler::this_thread().in;
+      ASSERT_EQ(in.slot_count(), 8U);
+      const short_of_memory none(everything);
+      for (std::uint16_t i = 0; i < 8; ++i) {
+        const homing::scheduler::affinity to{i};
+        const std::uintptr_t item = 64U * (i + 1U);
+        ASSERT_TRUE(in.put_into_mailbox(to, item, homing::scheduler::make_tag(homing::scheduler::no_isolation, to)));
+        EXPECT_EQ(in.slot(homing::scheduler::slot_of(to)).mail.get()->take([](std::uint64_t) { return true; }), item);
+      }
+    });
   });
 }
 
