@@ -212,9 +212,12 @@ class slot_of_another_domain {
       group.run_and_wait([] {});  // the first wait: from here on the thread has its domain
       EXPECT_EQ(to_index(homing::current_domain()), 1U);
       for (int i = 0; i < 3; ++i) {
-        arena.enqueue([this] { come(homing::scheduler::this_thread()); });
+        arena.enqueue([this] {
+          come(homing::scheduler::this_thread());
+          gone_.fetch_add(1, sync::acq_rel);
+        });
       }
-      await("the end", [&] { return over_.load(sync::acquire); });
+      await("the end of all", [&] { return gone_.load(sync::acquire) == 3; });
     });
   }
 
@@ -250,6 +253,7 @@ class slot_of_another_domain {
   }
 
   sync::atomic<int> come_{0};
+  sync::atomic<int> gone_{0};  ///< nobody touches this object any more
   sync::atomic<int> posters_{0};
   sync::atomic<bool> over_{false};
   sync::atomic<homing::scheduler::thread_state*> thief_{nullptr};
