@@ -126,13 +126,16 @@ const scenario looked("mailbox: a look at a cell's second lap", {}, [] {
   o.check();
 });
 
-/// [M10] The first posts make it.
-const scenario first_posts("mailbox: two first posts, and a taker", {.preemptions = 3, .sample_preemptions = 1}, [] {
+/// [M10] The first posts make the mailbox, by `make`: null if another post is at it.
+template <typename Make>
+void first_posts(Make&& make, unsigned posted_at_least) {
   sync::mailbox_place place;
   letter letters[2];
+  bool posted[2] = {};
   const auto post = [&](std::size_t i) {
     letters[i].is_written = 1;
-    require(place.get_or_make(2).post(reinterpret_cast<std::uintptr_t>(&letters[i]), i), "there is room");
+    mailbox* const box = make(place);
+    posted[i] = box != nullptr && box->post(reinterpret_cast<std::uintptr_t>(&letters[i]), i);
   };
   const auto take = [&] {
     mailbox* const box = place.get();
@@ -144,41 +147,23 @@ const scenario first_posts("mailbox: two first posts, and a taker", {.preemption
     }
   };
   threads({[&] { post(0); }, [&] { post(1); }, take});
+  require(unsigned{posted[0]} + unsigned{posted[1]} >= posted_at_least, "so many are in the mailbox");
   take();
   take();
-  require(letters[0].times_taken == 1 && letters[1].times_taken == 1, "both are in the one mailbox");
-});
+  for (std::size_t i = 0; i < 2; ++i) {
+    require(letters[i].times_taken == (posted[i] ? 1 : 0), "what was posted was taken once, from the one mailbox");
+  }
+}
 
-/// [M10] The same in a room: who comes while another makes it has no mailbox, and does not wait.
-const scenario first_posts_in_a_room("mailbox: two first posts into a room, and a taker",
-                                     {.preemptions = 3, .sample_preemptions = 1}, [] {
-                                       alignas(sync::cache_line_bytes) std::byte room[mailbox::bytes_for(2)];
-                                       sync::mailbox_place place;
-                                       letter letters[2];
-                                       bool posted[2] = {};
-                                       const auto post = [&](std::size_t i) {
-                                         letters[i].is_written = 1;
-                                         mailbox* const box = place.get_or_make_in(room, 2);
-                                         posted[i] = box != nullptr &&
-                                                     box->post(reinterpret_cast<std::uintptr_t>(&letters[i]), i);
-                                       };
-                                       const auto take = [&] {
-                                         mailbox* const box = place.get();
-                                         const std::uintptr_t item = box == nullptr ? 0 : box->take(all);
-                                         if (item != 0) {
-                                           auto& l = *reinterpret_cast<letter*>(item);
-                                           require(l.is_written == 1, "a taker sees what its item points to");
-                                           ++l.times_taken;
-                                         }
-                                       };
-                                       threads({[&] { post(0); }, [&] { post(1); }, take});
-                                       require(posted[0] || posted[1], "who makes the mailbox posts to it");
-                                       take();
-                                       take();
-                                       for (std::size_t i = 0; i < 2; ++i) {
-                                         require(letters[i].times_taken == (posted[i] ? 1 : 0),
-                                                 "what was posted was taken once");
-                                       }
-                                     });
+const scenario first_on_heap("mailbox: two first posts, and a taker", {.preemptions = 3, .sample_preemptions = 1},
+                             [] { first_posts([](sync::mailbox_place& place) { return &place.get_or_make(2); }, 2); });
+
+/// Who comes while another makes it has none, and does not wait.
+const scenario first_in_room("mailbox: two first posts into a room, and a taker",
+                             {.preemptions = 3, .sample_preemptions = 1}, [] {
+                               alignas(sync::cache_line_bytes) std::byte room[mailbox::bytes_for(2)];
+                               first_posts([&](sync::mailbox_place& place) { return place.get_or_make_in(room, 2); },
+                                           1);
+                             });
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <homing/tasks.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <optional>
@@ -372,11 +371,11 @@ class far_pair {
   }
 
   static constexpr int nobody = -1;
-  std::atomic<int> here_{0};
-  std::atomic<int> ready_{0};
-  std::atomic<int> thieves_{0};
-  std::atomic<int> gone_{0};
-  std::atomic<int> first_{nobody};
+  sync::atomic<int> here_{0};
+  sync::atomic<int> ready_{0};
+  sync::atomic<int> thieves_{0};
+  sync::atomic<int> gone_{0};
+  sync::atomic<int> first_{nobody};
 };
 
 /// Each of the two must be the first one once. A favourite would keep what lies in the other's deque from all thieves.
