@@ -26,9 +26,19 @@ struct orphanage {
 };
 constinit orphanage orphans;
 
+/// [OP1] What is in the link of an object that is on a stack already, until its giver says what lies below: odd, so no
+/// object's address. [OP4] A fork's child has another: the giver may not be in it. Apart from what is written often.
+struct alignas(sync::cache_line_bytes) unlinked_mark {
+  sync::atomic<std::uintptr_t> value = 1;
+};
+constinit unlinked_mark mark_of_this_process;
+
 const platform::fork_part orphans_over_fork(
     platform::fork_layer::memory, [] { orphans.lock.lock(); }, [] { orphans.lock.unlock(); },
-    [] { orphans.lock.unlock(); });
+    [] {
+      mark_of_this_process.value.store(mark_of_this_process.value.load(sync::relaxed) + 2, sync::relaxed);  // [OP4]
+      orphans.lock.unlock();
+    });
 
 /// Fresh zero pages, not touched yet. Throws std::bad_alloc.
 std::byte* map_slab(std::size_t bytes) {
@@ -88,25 +98,38 @@ void object_pool::deallocate_remote(void* memory, std::size_t bytes) noexcept {
     deallocate_large(memory);
     return;
   }
-  auto* const object = static_cast<free_object*>(memory);
-  sync::atomic<free_object*>& top = remote_[index];
+  auto* const mark = reinterpret_cast<free_object*>(mark_of_this_process.value.load(sync::relaxed));
+  auto* const object = new (memory) free_object(mark);  // [OP1] before the exchange, which publishes it
   poison(object, index);
-  free_object* below = top.load(sync::relaxed);  // [OP1] compared, never dereferenced
-  do {
-    object->next = below;
-    // [OP1] release: publishes the link, and the last use of the object, to [OP2]. Failure relaxed, as the load above.
-  } while (!top.compare_exchange_weak(below, object, sync::release, sync::relaxed));
+  // [OP1] release: the mark, and the last use of the object, to [OP2]. What was the top is stored, never followed.
+  free_object* const top = remote_[index].exchange(object, sync::release);
+  object->next.store(top, sync::release);  // [OP1] the last access, before the owner's next use [OP2]
+}
+
+/// [OP2] What lies below an object that was taken from a stack; nothing while its giver has yet to say so.
+std::optional<object_pool::free_object*> object_pool::below(const free_object& given) noexcept {
+  free_object* const next = given.next.load(sync::acquire);  // [OP2] pairs with [OP1]
+  const auto word = reinterpret_cast<std::uintptr_t>(next);
+  if (word % 2 == 0) [[likely]] {
+    return next;
+  }
+  if (word != mark_of_this_process.value.load(sync::relaxed)) {
+    return nullptr;  // [OP4] nobody will ever say
+  }
+  return std::nullopt;
 }
 
 void* object_pool::refill(std::size_t index) {
-  sync::atomic<free_object*>& top = remote_[index];
+  free_object*& taken = taken_[index];
   // relaxed: a hint that saves the exchange; an object that arrives now is found next time.
-  if (top.load(sync::relaxed) != nullptr) {
-    // [OP2] acquire: pairs with [OP1].
-    free_object* const object = top.exchange(nullptr, sync::acquire);
-    local_[index] = object->next;
-    platform::unpoison_memory(object, bytes_of(index));
-    return object;
+  if (taken == nullptr && remote_[index].load(sync::relaxed) != nullptr) {
+    taken = remote_[index].exchange(nullptr, sync::acquire);  // [OP2] pairs with [OP1] of all that are on it
+  }
+  if (free_object* const object = taken; object != nullptr) {
+    if (const std::optional<free_object*> rest = below(*object)) {
+      taken = *rest;
+      return take_off_list(object, index);
+    }
   }
   return carve(index);
 }

@@ -13,6 +13,9 @@
 #include <oneapi/tbb/detail/_small_object_pool.h>
 
 #include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
 
 #include "platform/sanitizer.hpp"
 #include "sync/atomic.hpp"
@@ -40,9 +43,8 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
     if (object == nullptr) [[unlikely]] {
       return refill(index);
     }
-    local_[index] = object->next;
-    platform::unpoison_memory(object, bytes_of(index));
-    return object;
+    local_[index] = object->next.load(sync::relaxed);
+    return take_off_list(object, index);
   }
 
   /// Gives back what allocate(bytes) of this pool returned. Owner only.
@@ -52,10 +54,8 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
       deallocate_large(memory);
       return;
     }
-    auto* const object = static_cast<free_object*>(memory);
-    object->next = local_[index];
-    local_[index] = object;
-    poison(object, index);
+    local_[index] = new (memory) free_object(local_[index]);
+    poison(local_[index], index);
   }
 
   /// Gives back what allocate(bytes) of `pool` returned. By the owner of this one.
@@ -67,7 +67,7 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
     }
   }
 
-  /// Gives back what allocate(bytes) of this pool returned. Any thread; lock-free.
+  /// Gives back what allocate(bytes) of this pool returned. Any thread; one exchange, without a loop.
   void deallocate_remote(void* memory, std::size_t bytes) noexcept;
 
   /// Zero bytes that are never given back, aligned to 128: for what a thread leaves behind. Owner only. Up to 16 KiB.
@@ -86,7 +86,8 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
 
  private:
   struct free_object {
-    sync::plain<free_object*> next;
+    explicit free_object(free_object* n) noexcept : next(n) {}
+    sync::atomic<free_object*> next;  // the owner's lists: relaxed; [OP1] on the stack, and of what was taken from it
   };
 
   static constexpr std::size_t class_count = object_bytes_max / grain_bytes;
@@ -102,11 +103,19 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
     platform::poison_memory(object + 1, bytes_of(index) - sizeof(free_object));
   }
 
+  /// The memory of an object that is on no list any more.
+  static void* take_off_list(free_object* object, std::size_t index) noexcept {
+    std::destroy_at(object);
+    platform::unpoison_memory(object, bytes_of(index));
+    return object;
+  }
+
   object_pool(unsigned domain, std::byte* free_begin, std::byte* slab_end) noexcept
       : domain_(domain), free_begin_(free_begin), slab_end_(slab_end) {}
 
   static object_pool& create(unsigned domain);
   void* refill(std::size_t index);
+  static std::optional<free_object*> below(const free_object& given) noexcept;
   void* carve(std::size_t index);
   std::byte* carve_bytes(std::size_t bytes);
   static void* allocate_large(std::size_t bytes);
@@ -118,6 +127,7 @@ class object_pool final : public tbb::detail::d1::small_object_pool,
   std::byte* free_begin_;  // the part of the newest slab that was never handed out
   std::byte* slab_end_;
   std::size_t next_slab_bytes_ = slab_bytes_min;
+  free_object* taken_[class_count] = {};  // [OP2] what was on the stack when it was last emptied, the newest first
 
   // Everybody's: objects that other threads gave back, one stack a class, each always emptied whole.
   alignas(sync::cache_line_bytes) sync::atomic<free_object*> remote_[class_count] = {};
