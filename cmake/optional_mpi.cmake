@@ -1,17 +1,34 @@
 # MPI where it is complete. Debian's openmpi-bin alone brings compiler wrappers without headers, and CMake's FindMPI ends
-# the configuration over their include folders, QUIET or not: so the wrapper is tried first.
+# the configuration over their include folders, QUIET or not: so wrappers are tried first, until one builds a program.
+# Where Open MPI's stand before a complete MPICH, the latter's have names of their own, and so has its launcher.
 macro(homing_find_mpi)
-  find_program(HOMING_MPI_WRAPPER NAMES ${MPI_CXX_COMPILER} mpicxx mpic++ mpiCC)
-  mark_as_advanced(HOMING_MPI_WRAPPER)
-  if(HOMING_MPI_WRAPPER)
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe.cpp "#include <mpi.h>\nint main() { return MPI_VERSION == 0; }\n")
-    execute_process(COMMAND ${HOMING_MPI_WRAPPER} ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe.cpp
-                            -o ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe
-                    RESULT_VARIABLE mpi_probe_failed OUTPUT_QUIET ERROR_QUIET)
-    if(mpi_probe_failed)
-      message(STATUS "homing: MPI left out: ${HOMING_MPI_WRAPPER} can't build a program (Debian: libopenmpi-dev is missing?)")
-    else()
-      find_package(MPI COMPONENTS CXX QUIET)
+  set(homing_mpi_names mpicxx mpic++ mpiCC mpicxx.mpich mpicxx.openmpi)
+  if(MPI_CXX_COMPILER)
+    set(homing_mpi_names ${MPI_CXX_COMPILER})
+  endif()
+  set(homing_mpi_failed "")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe.cpp "#include <mpi.h>\nint main() { return MPI_VERSION == 0; }\n")
+  foreach(name IN LISTS homing_mpi_names)
+    unset(homing_mpi_wrapper CACHE)
+    find_program(homing_mpi_wrapper NAMES ${name})
+    if(homing_mpi_wrapper)
+      execute_process(COMMAND ${homing_mpi_wrapper} ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe.cpp
+                              -o ${CMAKE_CURRENT_BINARY_DIR}/mpi_probe
+                      RESULT_VARIABLE homing_mpi_result OUTPUT_QUIET ERROR_QUIET)
+      if(homing_mpi_result EQUAL 0)
+        if(name MATCHES "^mpicxx\\.([a-z]+)$")
+          set(MPI_CXX_COMPILER ${homing_mpi_wrapper})
+          find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.${CMAKE_MATCH_1})
+        endif()
+        find_package(MPI COMPONENTS CXX QUIET)
+        break()
+      endif()
+      list(APPEND homing_mpi_failed ${homing_mpi_wrapper})
     endif()
+  endforeach()
+  unset(homing_mpi_wrapper CACHE)
+  if(homing_mpi_failed AND NOT MPI_CXX_FOUND)
+    list(JOIN homing_mpi_failed ", " homing_mpi_failed)
+    message(STATUS "homing: MPI left out: ${homing_mpi_failed} can't build a program (Debian: libopenmpi-dev is missing?)")
   endif()
 endmacro()
