@@ -26,18 +26,32 @@ def script(path, text):
 
 
 def broken_mpi(folder):
+    """Wrappers without headers are left out, and do not hide complete ones that have names of their own."""
     tools = folder / "bin"
     tools.mkdir()
-    for name in ("mpicxx", "mpic++", "mpiCC"):
-        script(tools / name, 'case "$*" in *-show*) echo "c++ -I/nonexistent/openmpi/include -lmpi" ;; *) exit 1 ;; esac\n')
     project = folder / "project"
     project.mkdir()
     (project / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\n"
         f"list(APPEND CMAKE_MODULE_PATH {ROOT}/cmake)\ninclude(optional_mpi)\nhoming_find_mpi()\n"
-        'message(STATUS "found: ${MPI_CXX_FOUND}")\n')
-    done = subprocess.run(["cmake", "-S", project, "-B", folder / "build"], text=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+        'message(STATUS "found: ${MPI_CXX_FOUND} ${MPI_CXX_COMPILER}")\n')
+
+    def configure(*broken):
+        for name in broken:
+            script(tools / name,
+                   'case "$*" in *-show*) echo "c++ -I/nonexistent/openmpi/include -lmpi" ;; *) exit 1 ;; esac\n')
+        return subprocess.run(["cmake", "-S", project, "-B", folder / broken[0]], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"})
+
+    probe = folder / "probe.cpp"
+    probe.write_text("#include <mpi.h>\nint main() { return MPI_VERSION == 0; }\n")
+    mpich = shutil.which("mpicxx.mpich")
+    is_complete = mpich and subprocess.run([mpich, probe, "-o", folder / "probe"], capture_output=True).returncode == 0
+    done = configure("mpicxx", "mpic++", "mpiCC")
+    if is_complete:
+        check(done.returncode == 0 and f"found: TRUE {mpich}" in done.stdout, "a complete MPICH behind it is found",
+              done.stdout)
+    done = configure("mpicxx.mpich", "mpicxx.openmpi")
     check(done.returncode == 0 and "MPI left out" in done.stdout, "a broken MPI is left out", done.stdout)
 
 
