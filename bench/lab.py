@@ -133,6 +133,7 @@ def on_machine(name: str, options: argparse.Namespace, lab: lab_boot.Lab, cases:
     return {"machine": name, "title": shape["title"], "cpus": len(shape["cpu_node"]), "nodes": len(shape["dram_ns"]),
             "boots": max(map(len, boots.values())), "seconds": sum(boot["seconds"] for done in boots.values() for boot in done),
             "rows": rows, "hot": hot,
+            "lost": [line for done in (*boots.values(), hot.values()) for found in done for line in found["lost"]],
             "failures": [line for binary, its_jobs in of_program.items() for line in failures_of(boots[binary], its_jobs)]
             + [f"{name}: hot lines of {library}: {found['failure']}" for library, found in hot.items() if found["failure"]]}
 

@@ -11,6 +11,7 @@ import random
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from .interruption import run_to_its_end
 
 LOADED_BY_STOCK = ("libtbbbind*.so.[0-9]", "libhwloc.so.[0-9][0-9]")
 # Where the libraries are in the guest: read_lines() rejects a run on another one.
+QEMU_CRASHED = "QEMU ended (signal "  # says `homing lab run` then
+BOOTS_MAX = 3  # of one outcome: an emulator that crashes says nothing of the libraries
 GUEST = {"stock": Library("stock", Path("/stock")), "ours": Library("ours", Path("/ours"))}
 
 
@@ -130,21 +133,38 @@ def outcome_of(results: Path, number: int, name: str) -> Outcome:
 
 
 def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict | None:
-    """Of one program's jobs: {"seconds", "failure", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new;
+    """Of one program's jobs: {"seconds", "failure", "lost", "jobs": [{library: {"cases": {case: [ns...]}, "failure"}}]}, kept or new;
     None if it is not kept and nothing is to boot."""
     name = f"{machine}/{jobs[0].binary.name}-{number}.json"
     key = lab.key(machine, "boot", number, jobs, reps, seed, *(job.binary.read_bytes() for job in jobs))
     found = lab.kept(name, key)
     if found is not None or lab.only_kept:
         return found
+    found = until_no_crash(lambda: boot_once(lab, machine, number, jobs, reps, seed)) | {"key": key}
+    if not found["failure"] and not any(entry[library]["failure"] for entry in found["jobs"] for library in GUEST):
+        lab.keep(name, found)
+    return found
+
+
+def until_no_crash(once: Callable[[], dict]) -> dict:
+    """Of a boot or two more where the emulator crashed, which says nothing of the libraries: {"lost": what was said of those}."""
+    lost = []
+    while True:
+        found = once()
+        if QEMU_CRASHED not in (found["failure"] or "") or len(lost) + 1 == BOOTS_MAX:
+            return found | {"lost": lost}
+        lost.append(found["failure"])
+
+
+def boot_once(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, seed: int) -> dict:
     source = random.Random(f"{seed} {machine} {number}")
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-lab-") as scratch:
         results = Path(scratch)
         status, said = lab.run(machine, results, ["/bin/sh", "-c", script_of(jobs, reps, seed, source)],
                                sorted({job.binary for job in jobs}))
-        found = {"key": key, "machine": machine, "number": number,
-                 "failure": None if status == 0 else f"homing lab run ended with status {status}: {said[-800:]}",
+        found = {"machine": machine, "number": number,
+                 "failure": None if status == 0 else f"homing lab run ended with status {status}: {said[-2000:]}",
                  "jobs": []}
         for index, _ in enumerate(jobs):
             entry = {}
@@ -155,8 +175,6 @@ def boot(lab: Lab, machine: str, number: int, jobs: list[LabJob], reps: int, see
                                   "message": outcome.message}
             found["jobs"].append(entry)
     found["seconds"] = time.monotonic() - begin
-    if status == 0 and not any(entry[library]["failure"] for entry in found["jobs"] for library in GUEST):
-        lab.keep(name, found)
     return found
 
 
@@ -167,15 +185,19 @@ def hot(lab: Lab, machine: str, library: str, job: LabJob, reps: int, seed: int)
     found = lab.kept(name, key)
     if found is not None or lab.only_kept:
         return found
+    found = until_no_crash(lambda: hot_once(lab, machine, library, job, reps, seed)) | {"key": key}
+    if found["failure"] is None:
+        lab.keep(name, found)
+    return found
+
+
+def hot_once(lab: Lab, machine: str, library: str, job: LabJob, reps: int, seed: int) -> dict:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bench-lab-") as scratch:
         text = f"export LD_LIBRARY_PATH=/{library}; exec {job.words(reps, seed)}"
         status, said = lab.run(machine, Path(scratch), ["/bin/sh", "-c", text], [job.binary], ("--hot",))
         file = Path(scratch) / "hot.json"
-        found = {"key": key, "machine": machine, "library": library, "threads": job.threads,
-                 "failure": None if status == 0 and file.is_file() else f"status {status}: {said[-800:]}",
+        found = {"machine": machine, "library": library, "threads": job.threads,
+                 "failure": None if status == 0 and file.is_file() else f"status {status}: {said[-2000:]}",
                  "hot": json.loads(file.read_text()) if status == 0 and file.is_file() else None}
-    found["seconds"] = time.monotonic() - begin
-    if found["failure"] is None:
-        lab.keep(name, found)
-    return found
+    return found | {"seconds": time.monotonic() - begin}

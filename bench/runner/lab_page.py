@@ -17,6 +17,7 @@ def summary(result: dict) -> list[str]:
         if values:
             lines.append(f"{entry['machine']}: median ratio {median(values):.3f}, from {min(values):.3f} to {max(values):.3f}, "
                          f"over {len(values)} figures, {entry['boots']} boots")
+        lines += [f"BOOTED AGAIN {entry['machine']}: {lost}" for lost in entry["lost"]]
         lines += [f"FAILED {failure}" for failure in entry["failures"]]
     return lines
 

@@ -30,6 +30,11 @@ boots = here / "boots"
 boots.write_text(boots.read_text() + "x" if boots.exists() else "x")
 if (here / "broken").exists():
     sys.exit("the guest did not start")
+crashes = here / "crashes"
+if crashes.exists() and crashes.read_text():
+    crashes.write_text(crashes.read_text()[1:])
+    print("homing lab: QEMU ended (signal 11) before the program did", file=sys.stderr)
+    sys.exit(125)
 results = words[words.index("--results") + 1]
 text = words[-1].replace("/results/", results + "/").replace("/bench/", {folder!r} + "/")
 sys.exit(subprocess.run(["/bin/sh", "-c", text]).returncode)
@@ -125,9 +130,25 @@ class LabCampaignTest(unittest.TestCase):
         (self.folder / "broken").unlink()
         self.assertEqual(self.rows(1)[0]["wall"]["ratio"], 0.5)
 
+    def test_a_boot_whose_emulator_crashes_is_repeated_and_told(self):
+        crashes = self.folder / "crashes"
+        crashes.write_text("xx")
+        self.assertEqual(self.rows(1)[0]["wall"]["ratio"], 0.5)
+        self.assertEqual(self.boots(), 3)
+        self.assertEqual(len(self.done[0]["lost"]), 2)
+        self.assertEqual(bench_lab.failures_of(self.done, self.jobs), [])
+        entry = {"machine": "made-up", "rows": [], "boots": 1, "failures": [], "lost": self.done[0]["lost"]}
+        self.assertEqual(sum("BOOTED AGAIN made-up" in line for line in lab_page.summary({"machines": [entry]})), 2)
+
+    def test_an_emulator_that_always_crashes_fails(self):
+        (self.folder / "crashes").write_text("x" * 9)
+        self.assertIsNone(self.rows(1)[0]["wall"])
+        self.assertEqual(self.boots(), 3)
+        self.assertIn("signal 11", bench_lab.failures_of(self.done, self.jobs)[0])
+
     def test_page_and_picture_hold_every_ratio(self):
         entry = {"machine": "made-up", "title": "a machine", "cpus": 4, "nodes": 2, "boots": 2, "rows": self.rows(), "hot": {},
-                 "failures": []}
+                 "failures": [], "lost": []}
         result = {"command": "bench/lab.py", "commit": "c", "host": "h", "load": "0", "machines": [entry],
                   "options": {"boots": 2, "reps": 3, "target_us": 5, "seed": 1}}
         text = lab_page.markdown(result)

@@ -18,10 +18,14 @@ from .scratch import Scratch
 
 CALIBRATION_FAILED = 97  # the plugin's exit status
 GRACE_S = 20  # for the plugin to write its counts
+QEMU_SAYS_MOST = 1500  # characters that are told of its last words: a crash's callers fit in
 
 
-class HungAtBoot(Exception):
-    """The guest's kernel runs in circles."""
+CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
+
+
+class LostBoot(Exception):
+    """Lost by the emulator, before the program began: another boot may go better."""
 
 
 class Machine:
@@ -130,11 +134,16 @@ class Machine:
             )
         if status:
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
-            return LabError(f"QEMU ended ({how}) before the program did", text[-1500:])
+            return LabError(f"QEMU ended ({how}) before the program did", text[-QEMU_SAYS_MOST:])
         return LabError(
             "the guest ended before the program did",
             f"its console:\n  {_lines(console)}\n  {text[-500:]}",
         )
+
+    def crashed(self) -> bool:
+        """By itself: nobody killed it."""
+        status = self._process.poll() if self._process else None
+        return status is not None and -status in CRASHES
 
     def console_end(self) -> str:
         return _lines(self.said("console.txt"), slice(-8, None))

@@ -107,6 +107,8 @@ def command(
         program(arch),
         "-nodefaults",
         "-no-user-config",
+        "-name",
+        "homing-lab,debug-threads=on",  # threads with names: whose a crash was
         "-display",
         "none",
         "-no-reboot",

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import architecture, counts, guest_root, hand_over, hot, image, kernel, learn, machine_file, python, qemu, record
 from .architecture import X86_64, Architecture
-from .boot import GRACE_S, HungAtBoot
+from .boot import GRACE_S, LostBoot
 from .boot import Machine as Booted
 from .endings import told
 from .errors import LabError, UsageError, shortened
@@ -32,7 +32,7 @@ GUEST_CLOCK = f"/homing/{CLOCK}"
 NAMES = "homing-lab-names.so"
 GUEST_NAMES = f"/homing/{NAMES}"
 # QEMU 7.2 translates code while another CPU patches it, and may keep the old translation: then CPUs
-# run into the breakpoint that marks the patch, for ever. One boot of 100 or so hangs so.
+# run into the breakpoint that marks the patch, for ever. One boot of 100 or so hangs so; fewer crash.
 BOOTS_MAX = 4
 # How far apart the CPUs' clocks may be, unless the user says otherwise; the plugin has the bounds.
 QUANTUM_CYCLES, QUANTUM_LEAST, QUANTUM_MOST = 1000, 100, 1_000_000
@@ -382,11 +382,10 @@ def run(options: Options, streams: Streams, terminal: tuple[int, int] | None = N
                     raw = hot.read(booted.folder / "hot.json")
                     said = booted.said("qemu.txt")
             break
-        except HungAtBoot:
-            hung = f"the guest's kernel hung while it booted ({boot_cpu_s_max:.0f} s of CPU time)"
+        except LostBoot as lost:
             if boots_left == 0:
-                raise LabError(hung, f"{BOOTS_MAX} times; is this host's QEMU at fault?") from None
-            tell(f"{hung}, as QEMU's emulation makes it now and then: booting again")
+                raise LabError(str(lost), f"{BOOTS_MAX} boots were lost; is this host's QEMU at fault?") from None
+            tell(f"{lost}\n  QEMU's emulation loses a boot now and then: booting again")
     _explain(outcome, machine, options)
     record.write(options, machine, outcome)
     if plugin:

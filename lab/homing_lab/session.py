@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from .boot import HungAtBoot, Machine
+from .boot import LostBoot, Machine
 from .errors import LabError
 from .guest import VERSION, BrokenChannel, Request
 from .output import opener
@@ -71,8 +71,8 @@ def _piece_bytes(stream: BinaryIO) -> int:
 
 
 class Session:
-    """`run()` raises LabError (code 124 after the time limit), or HungAtBoot if the program has not
-    been started after so much of the host's CPU time; a signal to us passes through it."""
+    """`run()` raises LabError (code 124 after the time limit), or LostBoot if QEMU crashed
+    before the program was started, or it was not after so much of the host's CPU time; a signal to us passes through it."""
 
     def __init__(
         self,
@@ -126,7 +126,9 @@ class Session:
         if left <= 0:
             self._out_of_time()
         if not self._program_runs and self._machine.cpu_s() > self._boot_cpu_s_max:
-            raise HungAtBoot
+            raise LostBoot(
+                f"the guest's kernel hung while it booted ({self._boot_cpu_s_max:.0f} s of CPU time)"
+            )
         looks_again = self._request.terminal or not self._program_runs
         ready = {
             key.fd: seen
@@ -149,7 +151,10 @@ class Session:
         if ready.get(channel.end.fileno(), 0) & selectors.EVENT_READ:
             frames = channel.receive()
             if frames is None:
-                raise self._machine.failure()
+                error = self._machine.failure()
+                if self._machine.crashed() and not self._program_runs:
+                    raise LostBoot(str(error))
+                raise error
             for kind, payload in frames:
                 self._take(kind, payload)
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "crash.hpp"
 #include "decode.hpp"
 #include "host_thread.hpp"
 #include "instruction_set.hpp"
@@ -273,6 +274,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc, 
     }
     contexts = new cpu_context[the_session->of().cpus()];
     blocks = new code_store;
+    tell_crashes();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "homing lab: %s\n", error.what());
     return 1;

@@ -2,7 +2,8 @@
 """A QEMU that is none: plays the guest's part on the channel and the plugin's at the end, and runs the program here. So how the runner
 treats a run can be tested without booting anything. Usage: as QEMU's, by made_up_qemu(); what it does otherwise than well:
 
-MADE_UP_COUNTS: what becomes counts.json (without it: none). MADE_UP_SAYS: a last word on stderr. MADE_UP_RESULT: bytes of a result."""
+MADE_UP_COUNTS: what becomes counts.json (without it: none). MADE_UP_SAYS: a last word on stderr. MADE_UP_RESULT: bytes of a result.
+MADE_UP_CRASHES: a file, of whose lines each boot takes the first away: "boot" or "program" is when this one crashes."""
 
 import os
 import shlex
@@ -91,11 +92,29 @@ def input_of(channel):
             channel.send("B")
 
 
+def next_crash():
+    file = Path(os.environ.get("MADE_UP_CRASHES", os.devnull))
+    first, *left = file.read_text().splitlines() or [""]
+    if file.is_file():
+        file.write_text("".join(f"{line}\n" for line in left))
+    return first
+
+
+def crash():
+    print("homing lab: QEMU crashed, its plugin says", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
 def main():
+    when = next_crash()
     channel = Channel(sys.argv)
     channel.send("H", b"2")
     words, environment, folder = request_of(channel)
+    if when == "boot":
+        crash()
     channel.send("S")
+    if when == "program":
+        crash()
     given = input_of(channel)
     environment.pop("LD_PRELOAD", None)
     done = subprocess.run(words, env=environment, cwd=folder, input=given, capture_output=True, check=False)

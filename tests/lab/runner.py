@@ -47,6 +47,23 @@ def disks_that_are_full(folder):
     check(seen.code == 125 and one_line(seen, "working folder"), "a working folder that is gone", seen)
 
 
+def crashes_of_qemu(folder):
+    crashes = folder / "crashes"
+    env = made_up_qemu(folder, counts=COUNTED, crashes=str(crashes))
+    run = ("run", "--machine", "one-node", "--", "echo", "there")
+    crashes.write_text("boot\nboot\n")
+    seen = lab(*run, env=env)
+    check(seen.code == 0 and seen.out == "there\n" and seen.err.count("booting again") == 2, "two boots that crash", seen)
+    check("QEMU ended (signal 11)" in seen.err and "its plugin says" in seen.err, "a boot that crashes says where", seen)
+    crashes.write_text("boot\n" * 4)
+    seen = lab(*run, env=env)
+    check(seen.code == 125 and seen.out == "" and "4 boots were lost" in seen.err, "boots that crash always", seen)
+    crashes.write_text("program\n")
+    seen = lab(*run, env=env)
+    check(seen.code == 125 and one_line(seen, "QEMU ended (signal 11) before the program did") and "its plugin says" in seen.err
+          and "booting again" not in seen.err, "a program is not run twice", seen)
+
+
 def numbers_that_are_none(folder):
     env = made_up_qemu(folder, counts=COUNTED)
     seen = lab("run", "--no-count", "--machine", "one-node", "--user", "²", "--", "true", env=env)
@@ -190,7 +207,7 @@ def labels_with_brackets(folder):
 
 
 need("busybox", "bash")
-main([the_made_up_guest, disks_that_are_full, numbers_that_are_none, input_that_cant_be_read, output_that_nobody_reads,
+main([the_made_up_guest, crashes_of_qemu, disks_that_are_full, numbers_that_are_none, input_that_cant_be_read, output_that_nobody_reads,
       a_program_that_does_not_end_while_it_is_learnt,
       counts_that_did_not_come, labels_with_brackets, what_else_the_table_says,
       results_that_look_like_ours])
