@@ -2,7 +2,6 @@
 // processes that crash.
 #include "crash.hpp"
 
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
