@@ -250,7 +250,7 @@ class Answers:
         self.calls += 1
         if self.calls == self.bad.get("interrupted"):
             raise KeyboardInterrupt
-        if self.calls == self.bad.get("boot_fails"):
+        if self.calls == self.bad.get("boot_fails") or batch[0].key == self.bad.get("always_fails"):
             raise in_lab.BootFailed("the guest did not start")
         found = []
         for run in batch:
@@ -328,8 +328,15 @@ class Campaigns(Folder):
         self.assertEqual((len(again.asked), status["failed"]), (6, []))
         self.assertEqual(len(rows.good(self.store.load())), 18)
 
-    def test_a_boot_that_fails_leaves_its_runs_to_do(self):
-        self.assertEqual(self.run_it(Answers(boot_fails=1))["left"], 4)
+    def test_runs_of_a_boot_that_fails_have_another_at_the_end(self):
+        do = Answers(boot_fails=1)
+        self.assertEqual(self.run_it(do)["left"], 0)
+        self.assertEqual((len(do.asked), len(set(do.asked))), (18, 18))
+
+    def test_a_boot_that_fails_again_leaves_its_runs_to_do(self):
+        first = plan.missing(self.load(), set())[0]
+        self.assertEqual(self.run_it(Answers(always_fails=first[0].key))["left"], len(first))
+        self.assertIn("stay to be done", self.quiet.getvalue())
         self.assertEqual(self.run_it(Answers())["left"], 0)
 
     def test_two_writers(self):

@@ -85,7 +85,7 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
     here.refuse_what_is_missing(design, places)
     batches = missing(design, rows.done(stood, bounds.retry))
     progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
-    begun, count, failures = time.monotonic(), 0, 0
+    begun, count, failures, failed = time.monotonic(), 0, 0, set()
     while batches:
         batch = batches.pop(0)
         if bounds.seconds is not None and time.monotonic() - begun >= bounds.seconds:
@@ -102,9 +102,14 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
             failures = 0
         except in_lab.BootFailed as error:
             failures += 1
-            tell(f"a virtual machine failed, and its {len(batch)} runs stay to be done: {error}")
+            has_had_another = batch[0].key in failed
+            then = "stay to be done" if has_had_another else "have another at the end"
+            tell(f"a virtual machine failed, and its {len(batch)} runs {then}: {error}")
             if failures == BOOT_FAILURES_MAX:
                 raise ExperimentError(f"{failures} virtual machines failed, one after the other", "try one by hand: homing lab run -- true") from error
+            if not has_had_another:
+                failed.add(batch[0].key)
+                batches.append(batch)
             continue
         finished = [finished_row(design, places, one, started, load) for one in found]
         store.add(finished)
