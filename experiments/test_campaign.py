@@ -246,7 +246,7 @@ class Answers:
     def __init__(self, **bad):
         self.asked, self.bad, self.calls = [], bad, 0
 
-    def __call__(self, plan_, places_, batch, ended):
+    def __call__(self, plan_, places_, batch, ended, processors=None):
         self.calls += 1
         if self.calls == self.bad.get("interrupted"):
             raise KeyboardInterrupt

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from . import here, in_lab, rows, this_machine
+from .boots import Begun, Boots, Processors, Rows, shares
 from .design import Design
 from .errors import ExperimentError
 from .places import Places, tell
@@ -31,6 +32,7 @@ class Bounds:
     seconds: float | None = None
     runs: int | None = None
     retry: bool = False
+    at_once: int = 1  # virtual machines
 
 
 @contextmanager
@@ -77,51 +79,86 @@ def finished_row(design: Design, places: Places, found: dict[str, Any], started:
 
 
 def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progress: Progress,
-        do: Callable[..., list[dict[str, Any]]] | None = None) -> dict[str, Any]:
+        do: Callable[..., Rows] | None = None) -> dict[str, Any]:
     """Does what is missing within the bounds, as the only writer of the rows. Returns what `status` returns. `do` runs
     a batch; without it, the machine's own."""
+    dealt = shares(bounds.at_once)
     store.mend()
     stood = store.load()
     here.refuse_what_is_missing(design, places)
     batches = missing(design, rows.done(stood, bounds.retry))
+    if bounds.at_once > 1 and any(one.cell.settings["machine"] == HERE for batch in batches for one in batch):
+        raise ExperimentError(f"--at-once {bounds.at_once}: a run on this machine has it for itself", "leave it out", code=2)
     progress.begin(sum(len(batch) for batch in batches), len(all_runs(design)))
-    begun, count, failures, failed = time.monotonic(), 0, 0, set()
-    while batches:
-        batch = batches.pop(0)
-        if bounds.seconds is not None and time.monotonic() - begun >= bounds.seconds:
-            break
-        if bounds.runs is not None:
-            batch = batch[: bounds.runs - count]
-        if not batch:
-            break
-        progress.batch(batch)
-        started, load = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), os.getloadavg()[0]
-        runner = do or (here.run if batch[0].cell.settings["machine"] == HERE else in_lab.run)
-        try:
-            found = runner(design, places, batch, progress.ended)
-            failures = 0
-        except in_lab.BootFailed as error:
-            failures += 1
-            has_had_another = batch[0].key in failed
-            then = "stay to be done" if has_had_another else "have another at the end"
-            tell(f"a virtual machine failed, and its {len(batch)} runs {then}: {error}")
-            if failures == BOOT_FAILURES_MAX:
-                raise ExperimentError(f"{failures} virtual machines failed, one after the other", "try one by hand: homing lab run -- true") from error
-            if not has_had_another:
-                failed.add(batch[0].key)
-                batches.append(batch)
-            continue
-        finished = [finished_row(design, places, one, started, load) for one in found]
-        store.add(finished)
-        known = {row["run"] for row in finished}
+
+    def rows_of(begun: Begun, processors: Processors | None) -> Rows:
+        runner = do or (here.run if begun.batch[0].cell.settings["machine"] == HERE else in_lab.run)
+        return runner(design, places, begun.batch, progress.ended, processors)
+
+    todo = ToDo(batches, bounds)
+    with Boots(dealt, rows_of, in_lab.under_way.stop) as boots:
+        while True:
+            while boots.has_room() and (batch := todo.next()):
+                progress.batch(batch)
+                boots.begin(Begun(batch, datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), os.getloadavg()[0]))
+            if not boots.busy():
+                break
+            begun, future = boots.ended()
+            try:
+                found = future.result()
+            except in_lab.BootFailed as error:
+                todo.failed(begun.batch, error)
+                continue
+            finished = [finished_row(design, places, one, begun.started, begun.load) for one in found]
+            store.add(finished)
+            todo.finished(begun.batch, {row["run"] for row in finished})
+            progress.done(finished)
+    progress.end()
+    return status(design, store)
+
+
+class ToDo:
+    """The batches that are left, within the bounds. A boot that failed has another at the end, once."""
+
+    def __init__(self, batches: list[list[Run]], bounds: Bounds) -> None:
+        self._batches, self._bounds = batches, bounds
+        self._begun = time.monotonic()
+        self._asked = 0  # runs that are done, or under way
+        self._failures = 0  # one after the other
+        self._had_another: set[str] = set()  # the first runs of those
+
+    def next(self) -> list[Run]:
+        """Empty: nothing more is to begin."""
+        late = self._bounds.seconds is not None and time.monotonic() - self._begun >= self._bounds.seconds
+        if not self._batches or late:
+            return []
+        most = len(self._batches[0]) if self._bounds.runs is None else self._bounds.runs - self._asked
+        if most <= 0:
+            return []
+        batch = self._batches.pop(0)[:most]
+        self._asked += len(batch)
+        return batch
+
+    def finished(self, batch: list[Run], known: set[str]) -> None:
+        self._failures = 0
         left = [one for one in batch if one.key not in known]
         if left:
             tell(f"a virtual machine ended before {len(left)} of its {len(batch)} runs did: they have another")
-            batches.insert(0, left)
-        count += len(finished)
-        progress.done(finished)
-    progress.end()
-    return status(design, store)
+            self._asked -= len(left)
+            self._batches.insert(0, left)
+
+    def failed(self, batch: list[Run], error: in_lab.BootFailed) -> None:
+        self._failures += 1
+        self._asked -= len(batch)
+        has_had_another = batch[0].key in self._had_another
+        then = "stay to be done" if has_had_another else "have another at the end"
+        tell(f"a virtual machine failed, and its {len(batch)} runs {then}: {error}")
+        if self._failures == BOOT_FAILURES_MAX:
+            raise ExperimentError(f"{self._failures} virtual machines failed, one after the other",
+                                  "try one by hand: homing lab run -- true") from error
+        if not has_had_another:
+            self._had_another.add(batch[0].key)
+            self._batches.append(batch)
 
 
 def moved_to(design: Design) -> dict[str, Any]:

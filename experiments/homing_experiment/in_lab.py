@@ -4,15 +4,19 @@ the run's own region: modelled, not measured."""
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 from . import machines, programs
+from .boots import Processors
 from .design import Design
 from .places import LIBRARY, Places, clean_environment, ended_with_us
 from .plan import Run
@@ -54,26 +58,70 @@ def command(design: Design, places: Places, batch: list[Run], results: Path) -> 
             *(f"--file={here}:{there}" for here, there in files.items()), "--", "/bin/sh", "-c", script(batch)]
 
 
-def finish(words: list[str], environment: dict[str, str], errors: Path, ended: Callable[[], None]) -> tuple[int, str, str]:
+class UnderWay:
+    """The machines that run, of all threads; any may call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    @contextmanager
+    def having(self, process: subprocess.Popen[str]) -> Iterator[None]:
+        with self._lock:
+            self._processes.add(process)
+            if self._stopped:
+                process.terminate()
+        try:
+            yield
+        except BaseException:
+            process.terminate()  # `homing lab` switches the machine off
+            raise
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+
+    def stop(self) -> None:
+        """For good: also those that begin later."""
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                process.terminate()
+
+
+under_way = UnderWay()
+
+
+def begins_on(processors: Processors | None) -> Callable[[], None]:
+    """What a child does before its program."""
+    ended = ended_with_us(signal.SIGTERM)
+
+    def in_child() -> None:
+        ended()
+        if processors is not None:
+            os.sched_setaffinity(0, processors)
+
+    return in_child
+
+
+def finish(words: list[str], environment: dict[str, str], errors: Path, ended: Callable[[], None],
+           processors: Processors | None = None) -> tuple[int, str, str]:
     """Status and output; calls `ended` at the end of each run. Whatever stops us ends the virtual machine."""
     said = []
     with errors.open("w+", errors="replace") as stderr:
         with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
-                              errors="replace", preexec_fn=ended_with_us(signal.SIGTERM)) as process:
-            try:
-                for line in process.stdout or ():
-                    said.append(line)
-                    if line.startswith(END):
-                        ended()
-            except BaseException:
-                process.terminate()  # `homing lab` switches the machine off
-                raise
+                              errors="replace", preexec_fn=begins_on(processors)) as process, under_way.having(process):
+            for line in process.stdout or ():
+                said.append(line)
+                if line.startswith(END):
+                    ended()
         stderr.seek(0)
         return process.returncode, "".join(said), stderr.read()
 
 
-def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
-    """The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
+def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None],
+        processors: Processors | None = None) -> list[dict[str, Any]]:
+    """On these processors of the host, or on all. The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
     its beginning; the others have none. Raises BootFailed if so no run has."""
     parts = [parts_of(design, places, one) for one in batch]  # before the boot: a build may go on meanwhile
     begun = time.monotonic()
@@ -81,7 +129,7 @@ def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], No
         results = Path(scratch)
         # Packing asks ldd, which has to find a libtbb.
         environment = clean_environment() | {"LD_LIBRARY_PATH": str(places.library("homing").parent)}
-        status, output, error = finish(command(design, places, batch, results), environment, results / "stderr", ended)
+        status, output, error = finish(command(design, places, batch, results), environment, results / "stderr", ended, processors)
         counts = results / "counts.json"
         if not counts.is_file():
             raise BootFailed(f"homing lab run ended with status {status}: {(error or output).strip()[-800:]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
@@ -22,6 +23,7 @@ class Progress:
         self._todo = self._all = self._finished = 0
         self._begun = time.monotonic()
         self._what = ""
+        self._lock = threading.Lock()
 
     def begin(self, todo: int, whole: int) -> None:
         self._todo, self._all, self._begun = todo, whole, time.monotonic()
@@ -38,9 +40,10 @@ class Progress:
         self._line()
 
     def ended(self) -> None:
-        """One run of the batch has ended; its row comes with the batch's."""
-        self._finished += 1
-        self._line()
+        """One run of a batch has ended; its row comes with the batch's. Any thread may say so."""
+        with self._lock:
+            self._finished += 1
+            self._line()
 
     def done(self, finished: list[dict[str, Any]]) -> None:
         for row in finished:
