@@ -20,7 +20,6 @@ LEVELS = {
     "tbb-numa": {"program": ["mg"], "scenario": ["noap, FT", "NACS, NADD"]},
     "portability": {"machine": ["nehalem-e5520"], "program": ["mg"], "scenario": ["arenas, FT", "OpenMP, FT"]},
     "contention": {"program": ["mg"], "scenario": ["NACS, NADD, idle paper"]},
-    "mailbox-rules": {"program": ["mg"], "rule": ["ours", "the paper's"]},
     "contention-rest": {"program": ["ferret"], "scenario": ["NACS, NADD"]},
     "loop-cost": {"cache_scale": [64], "scenario": ["static, FT", "NACS, NADD"]},
     "near-and-far": {"machine": ["bulldozer"]},
