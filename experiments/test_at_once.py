@@ -98,7 +98,7 @@ class AtOnce(Folder):
         self.assertEqual((len(do.asked), len(set(do.asked))), (18, 18))
 
     def test_a_mistake_of_ours_is_not_lost_in_a_thread(self):
-        def broken(*_):
+        def broken(*_, **__):
             raise ZeroDivisionError
 
         with mock.patch.object(in_lab, "under_way", in_lab.UnderWay()):

@@ -93,7 +93,8 @@ def run(design: Design, places: Places, store: rows.Rows, bounds: Bounds, progre
 
     def rows_of(begun: Begun, processors: Processors | None) -> Rows:
         runner = do or (here.run if begun.batch[0].cell.settings["machine"] == HERE else in_lab.run)
-        return runner(design, places, begun.batch, progress.ended, processors)
+        share = {} if processors is None else {"processors": processors}
+        return runner(design, places, begun.batch, progress.ended, **share)
 
     todo = ToDo(batches, bounds)
     with Boots(dealt, rows_of, in_lab.under_way.stop) as boots:

@@ -63,8 +63,7 @@ def refuse_what_is_missing(design: Design, places: Places) -> None:
                               "or ask for no counters: limits.counters = \"wanted\"")
 
 
-def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None],
-        _processors: None = None) -> list[dict[str, Any]]:
+def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None]) -> list[dict[str, Any]]:
     (one,) = batch
     s = one.cell.settings
     words = programs.words(one, str(programs.binary(places.build, s["program"])))
