@@ -19,9 +19,9 @@ from .execute import Library, Outcome, describe_exit, read_lines
 from .interruption import run_to_its_end
 
 LOADED_BY_STOCK = ("libtbbbind*.so.[0-9]", "libhwloc.so.[0-9][0-9]")
-# Where the libraries are in the guest: read_lines() rejects a run on another one.
 QEMU_CRASHED = "QEMU ended (signal "  # says `homing lab run` then
 BOOTS_MAX = 3  # of one outcome: an emulator that crashes says nothing of the libraries
+# Where the libraries are in the guest: read_lines() rejects a run on another one.
 GUEST = {"stock": Library("stock", Path("/stock")), "ours": Library("ours", Path("/ours"))}
 
 

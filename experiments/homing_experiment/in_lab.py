@@ -121,8 +121,8 @@ def finish(words: list[str], environment: dict[str, str], errors: Path, ended: C
 
 def run(design: Design, places: Places, batch: list[Run], ended: Callable[[], None],
         processors: Processors | None = None) -> list[dict[str, Any]]:
-    """On these processors of the host, or on all. The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
-    its beginning; the others have none. Raises BootFailed if so no run has."""
+    """The part of a row for each run that has an answer, or that the boot's limit ended though it had the boot from
+    its beginning; the others have none. Raises BootFailed if so no run has. `processors`: of the host; None: all."""
     parts = [parts_of(design, places, one) for one in batch]  # before the boot: a build may go on meanwhile
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="homing-experiment-") as scratch:

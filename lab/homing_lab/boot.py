@@ -20,8 +20,6 @@ from .scratch import Scratch
 CALIBRATION_FAILED = 97  # the plugin's exit status
 GRACE_S = 20  # for the plugin to write its counts
 QEMU_SAYS_MOST = 1500  # characters that are told of its last words: a crash's callers fit in
-
-
 CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT}
 
 
