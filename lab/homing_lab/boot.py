@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -57,7 +56,6 @@ class Machine:
                     process_group=0,
                     preexec_fn=die_with(os.getpid()),
                 )
-            _let_run_on(self._process.pid)
         except OSError as error:
             self.__exit__()
             raise LabError(
@@ -147,18 +145,6 @@ class Machine:
 
     def console_end(self) -> str:
         return _lines(self.said("console.txt"), slice(-8, None))
-
-
-def _let_run_on(pid: int) -> None:
-    """The virtual CPUs wake each other thousands of times a second. None takes the host's processor from another for
-    that: each such change interrupts a processor, which costs the host more than all else. (Threads inherit it.)"""
-    try:
-        os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
-    except ProcessLookupError:
-        pass  # it has ended, and failure() says why
-    except OSError as error:
-        told = f"homing lab: the host refuses SCHED_BATCH for QEMU ({error.strerror}), so the run takes longer"
-        print(told, file=sys.stderr, flush=True)
 
 
 def _lines(console: str, which: slice = slice(8)) -> str:
