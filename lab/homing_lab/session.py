@@ -71,8 +71,9 @@ def _piece_bytes(stream: BinaryIO) -> int:
 
 
 class Session:
-    """`run()` raises LabError (code 124 after the time limit), or LostBoot if QEMU crashed
-    before the program was started, or it was not after so much of the host's CPU time; a signal to us passes through it."""
+    """`run()` raises LabError (code 124 after the time limit), or LostBoot if the program has not
+    been started: QEMU crashed before, or so much of the host's CPU time is over. A signal to us
+    passes through it."""
 
     def __init__(
         self,

@@ -75,7 +75,8 @@ std::uintptr_t instruction(const void* context) noexcept {
 }
 
 void tell(int number, siginfo_t* about, void* context) {
-  while (told.exchange(true, std::memory_order_relaxed)) pause();  // another thread tells, and ends the process
+  // Relaxed: who is first tells, and nothing else hangs on it. Another thread waits for the end, which is that one's.
+  while (told.exchange(true, std::memory_order_relaxed)) pause();
   std::array<char, 17> thread{};
   prctl(PR_GET_NAME, thread.data());
   line text;
@@ -92,9 +93,8 @@ void tell(int number, siginfo_t* about, void* context) {
   std::array<void*, callers_max> callers{};
   const int depth = backtrace(callers.data(), callers_max);
   for (int i = 0; i < depth; ++i) tell_place(reinterpret_cast<std::uintptr_t>(callers[static_cast<unsigned>(i)]));
-  // When this returns, the instruction runs once more and ends the process; a signal that was sent has to come again.
   signal(number, SIG_DFL);
-  if (about->si_code <= 0) raise(number);
+  raise(number);  // blocked until this returns, and the end then
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void tell_crashes() noexcept {
   struct sigaction action {};
   action.sa_sigaction = tell;
   action.sa_flags = SA_SIGINFO;
-  sigemptyset(&action.sa_mask);
+  sigfillset(&action.sa_mask);  // a crash in here, of whichever kind, is the kernel's to end: it would wait for itself
   for (const int number : fatal) sigaction(number, &action, nullptr);
 }
 

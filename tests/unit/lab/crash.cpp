@@ -49,4 +49,19 @@ TEST(LabCrash, InCodeOfNoFile) {
   munmap(page, 4096);
 }
 
+#if defined(__x86_64__)
+/// Whoever walks this stack reads where nothing is: its frame is found by a register that has been spoilt.
+[[gnu::noinline]] void abort_on_a_spoilt_stack(std::size_t bytes) {
+  char* const room = static_cast<char*>(__builtin_alloca(bytes));  // so that the register finds the frame
+  asm volatile("" : : "r"(room) : "memory");
+  asm volatile("mov $0x4d, %%rbp\n\tcall *%0" : : "r"(&std::abort) : "memory");
+  __builtin_unreachable();
+}
+
+TEST(LabCrash, WhileACrashIsTold) {
+  EXPECT_EXIT((tell_crashes(), abort_on_a_spoilt_stack(static_cast<std::size_t>(nowhere))), KilledBySignal(SIGSEGV),
+              "QEMU crashed: signal 6");
+}
+#endif
+
 }  // namespace
