@@ -167,7 +167,7 @@ class work_places {
   task_queue delegated;
   sharded_task_queue unaddressed;
   task_queue critical;
-  task_queue overflowed;  ///< spawned where the deque was full and there was no memory for a larger one
+  task_queue overflowed;  ///< spawned where the deque was full and there was no memory for more; or put back [A12]
   resume_queue resumed;
 
   searcher_counts searching;  ///< who looks for work, by domain: the counters of figure 9; written by `searchers`

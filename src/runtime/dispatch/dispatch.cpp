@@ -125,7 +125,8 @@ class dispatch_run {
       return;
     }
     const search_scope scope = scope_;
-    const found_task urgent = take_critical(me, scope, &Waiter::may_take);
+    take_permission may_take(&Waiter::may_take);
+    const found_task urgent = take_critical(me, scope, may_take);
     if (!urgent) {
       return;
     }

@@ -114,7 +114,7 @@ found_task find_beyond_mail(thread_state& t, const search_round& how) noexcept {
 
 }  // namespace
 
-found_task take_critical(thread_state& t, const search_scope& scope, may_take_work* may_take) noexcept {
+found_task take_critical(thread_state& t, const search_scope& scope, take_permission& may_take) noexcept {
   task_queue& critical = t.in->critical;
   if (!scope.takes_critical || critical.empty()) {
     return {};

@@ -9,7 +9,7 @@
 namespace homing::scheduler {
 
 /// A critical task that the thread, and its waiter, may take.
-[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, may_take_work* may_take) noexcept;
+[[nodiscard]] found_task take_critical(thread_state& t, const search_scope& scope, take_permission& may_take) noexcept;
 
 /// A task from mailboxes, shared queues, or another thread's deque; or none after one look everywhere, or as far as
 /// how.end says.

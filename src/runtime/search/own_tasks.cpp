@@ -41,8 +41,6 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
 
 bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
 
-bool put_back(thread_state& t, task& found) noexcept {
-  return t.slot->tasks.try_push(as_item(found), make_tag(task_access::isolation(found), no_affinity));
-}
+void put_back(thread_state& t, task& found) noexcept { t.in->overflow(found); }
 
 }  // namespace homing::scheduler

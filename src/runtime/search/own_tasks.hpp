@@ -38,9 +38,9 @@ inline void keep(thread_state& t, task& work, std::uint64_t tag) {
 /// What was taken elsewhere and is not run at once goes into the own deque, as if it had been spawned here.
 void keep_as_spawned(thread_state& t, task& taken) noexcept;
 
-/// Puts a stolen task or mail into the own deque, where others find it: the thread must leave, and knows that only now.
-/// [A12] False if there is no memory for that: the thread must run it.
-[[nodiscard]] bool put_back(thread_state& t, task& found) noexcept;
+/// Puts a stolen task or mail to the overflowed ones, where others look first: the thread must leave, and knows that
+/// only now. [A12]
+void put_back(thread_state& t, task& found) noexcept;
 
 /// Makes room for one more task in the own deque; false if there is no memory for that.
 [[nodiscard]] bool has_room(thread_state& t) noexcept;

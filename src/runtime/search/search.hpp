@@ -44,11 +44,12 @@ template <waiter Waiter>
 [[nodiscard]] found_task look_once(dispatcher& d, const Waiter& waiter, const search_scope& scope,
                                    const search_pace& pace) noexcept {
   thread_state& t = *d.thread;
-  if (const found_task urgent = take_critical(t, scope, &Waiter::may_take)) {
+  take_permission may_take(&Waiter::may_take);
+  if (const found_task urgent = take_critical(t, scope, may_take)) {
     d.critical_allowed = false;
     return urgent;
   }
-  return find_task(t, {scope, &Waiter::may_take, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none,
+  return find_task(t, {scope, may_take, scope.may_steal ? t.backoff.in_round(pace.rounds()) : victims::none,
                        pace.left(), pace.on_forks(), pace.end(), waiter.wait(), pace.rounds()});
 }
 
@@ -73,7 +74,11 @@ task* look_until_found(dispatcher& d, Waiter& waiter, const search_scope& scope,
   search_pace pace;
   for (;;) {
     if (const found_task found = look_once(d, waiter, scope, pace)) {
-      return may_run<Waiter>(*d.thread, found) || !put_back(*d.thread, *found.what) ? found.what : nullptr;
+      if (!may_run<Waiter>(*d.thread, found)) {
+        put_back(*d.thread, *found.what);
+        return nullptr;
+      }
+      return found.what;
     }
     if (!waiter.keep_going(*d.thread)) {
       return nullptr;

@@ -30,6 +30,24 @@ enum class insistence : std::uint8_t { asks, takes, takes_from_afar };
 /// sees that work: so it knows what the pusher knew. [A12]
 using may_take_work = bool(const thread_state& t) noexcept;
 
+/// That question in one look. A refusal holds to the look's end: what was passed over comes before what is seen next,
+/// also where the thread may stay after all, since another has left meanwhile. [A12]
+class take_permission {
+ public:
+  explicit take_permission(may_take_work* asked) noexcept : asked_(asked) {}
+  take_permission(const take_permission&) = delete;
+  take_permission& operator=(const take_permission&) = delete;
+
+  bool operator()(const thread_state& t) noexcept {
+    refused_ = refused_ || !asked_(t);
+    return !refused_;
+  }
+
+ private:
+  may_take_work* asked_;
+  bool refused_ = false;
+};
+
 /// Whether a round goes on to the next victim once there is news: mail has come, and is taken then, or what the thread
 /// waits for is over. On its way past many victims in other domains it would else find out microseconds late. Nor does
 /// it visit more than some victims, others each time: its cost does not grow with the machine, nor what it costs those
@@ -39,7 +57,7 @@ enum class round_end : std::uint8_t { whole, at_news };
 /// How far one round of a search goes.
 struct search_round {
   search_scope scope;                  ///< what the thread may take
-  may_take_work* may_take;             ///< and whether it may
+  take_permission& may_take;           ///< and whether it may; the look's
   victims steals_from = victims::any;  ///< of those whom it may steal from
   patience with_mail = patience::none;
   insistence on_forks = insistence::asks;

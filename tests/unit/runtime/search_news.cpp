@@ -1,6 +1,6 @@
 // A thief's round past its victims: it ends with mail as soon as some has come, and without a task when the wait is
-// over, and visits some of many, unless it is a last round. A worker of another domain has tasks in its deque; the
-// round is asked for by hand.
+// over, and visits some of many, unless it is a last round. Where the thread must leave something to others, it leaves
+// all that it sees later. A worker of another domain has tasks in its deque; the round is asked for by hand.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -12,6 +12,7 @@
 #include "runtime/dispatch/dispatch.hpp"
 #include "runtime/search/find_task.hpp"
 #include "runtime/search/own_tasks.hpp"
+#include "runtime/search/stealing.hpp"
 #include "runtime/thread/thread_state.hpp"
 #include "unit/common/await.hpp"
 #include "unit/common/own_process.hpp"
@@ -25,32 +26,46 @@ using homing::testing::in_own_process;
 
 bool takes_all(const thread_state& /*t*/) noexcept { return true; }
 
-int refusals = 0;
-/// Leaves what is seen first, which is mail, and takes what comes behind it: as if the mail had come in between.
-bool takes_no_mail(const thread_state& /*t*/) noexcept { return refusals++ != 0; }
+int questions = 0;
+/// Must leave what it sees first, and may take what comes behind it: another thread has left the arena meanwhile.
+bool takes_all_but_the_first(const thread_state& /*t*/) noexcept { return questions++ != 0; }
 
-search_round round_of(may_take_work* may_take, round_end end, const wait_context* wait = nullptr) {
-  return {.scope = {}, .may_take = may_take, .end = end, .wait = wait};
+sync::atomic<bool> sees_task{false};
+sync::atomic<bool> mail_has_come{false};
+/// When the thief comes to take it the victim's task is gone, and there is mail.
+bool takes_what_is_gone(const thread_state& /*t*/) noexcept {
+  sees_task.store(true);
+  await("mail", [] { return mail_has_come.load(); });
+  return true;
 }
+
+/// A look's round.
+struct round_of {
+  explicit round_of(may_take_work* asked, round_end end, const wait_context* wait = nullptr)
+      : may_take(asked), how{.scope = {}, .may_take = may_take, .end = end, .wait = wait} {}
+  take_permission may_take;
+  search_round how;
+};
 
 /// What is found goes to the own deque, where its group's wait finds it.
 enum class finding : std::uint8_t { nothing, mail, any_task };
-finding found_by(const search_round& how) {
-  thread_state& t = this_thread();
-  const found_task found = find_task(t, how);
-  if (!found) {
+finding kept(task* found) {
+  if (found == nullptr) {
     return finding::nothing;
   }
-  const bool has_address = task_access::address(*found.what).wished != no_affinity;
-  EXPECT_TRUE(put_back(t, *found.what));
+  const bool has_address = task_access::address(*found).wished != no_affinity;
+  keep_as_spawned(this_thread(), *found);
   return has_address ? finding::mail : finding::any_task;
 }
-bool finds(const search_round& how) { return found_by(how) != finding::nothing; }
+finding found_by(const round_of& round) { return kept(find_task(this_thread(), round.how).what); }
+bool finds(const round_of& round) { return found_by(round) != finding::nothing; }
+finding found_at_victims(const round_of& round) { return kept(steal(this_thread(), round.how)); }
 
 struct scene {
   int slots = 2;
-  int tasks = 1;           ///< in the victim's deque
-  bool with_mail = false;  ///< for the thread that looks
+  int tasks = 1;                  ///< in the victim's deque
+  bool with_mail = false;         ///< for the thread that looks
+  bool mail_comes_later = false;  ///< once the thread sees the victim's tasks, which are gone then
   /// The thread does not look by hand, but until the arena is empty, with no time to spare; the victim is far away.
   bool until_empty = false;
 };
@@ -75,13 +90,25 @@ void beside_a_victim(const scene& s, const std::function<void()>& f) {
       begun.store(true);
       await("a searcher", [&] { return searching.load(); });
       homing::task_group group;
+      const auto send_mail = [&] { group.run(homing::on(here), [&] { run.fetch_add(1); }); };
       for (int i = 0; i < s.tasks; ++i) {
-        group.run([&] { run.fetch_add(1); });
+        group.run([&] {
+          run.fetch_add(1);
+          if (s.mail_comes_later) {  // from here: the task's memory is in use, and the mail has other
+            send_mail();
+            mail_has_come.store(true);
+            await("the end", [&] { return over.load(); });
+          }
+        });
       }
       if (s.with_mail) {
-        group.run(homing::on(here), [&] { run.fetch_add(1); });
+        send_mail();
       }
       ready.store(true);
+      if (s.mail_comes_later) {
+        await("a thief", [] { return sees_task.load(); });
+        group.wait();
+      }
       await("the end", [&] { return over.load(); });
       group.wait();
       ended.store(true);
@@ -101,7 +128,7 @@ void beside_a_victim(const scene& s, const std::function<void()>& f) {
     }
     over.store(true);
     await("the victim's end", [&] { return ended.load(); });
-    EXPECT_EQ(run.load(), s.tasks + (s.with_mail ? 1 : 0));
+    EXPECT_EQ(run.load(), s.tasks + (s.with_mail || s.mail_comes_later ? 1 : 0));
   });
 }
 
@@ -121,22 +148,43 @@ TEST(search_news, a_round_ends_when_the_wait_is_over) {
   });
 }
 
-TEST(search_news, a_round_ends_with_the_mail_that_has_come) {
+TEST(search_news, a_round_ends_where_mail_has_come) {
   in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
     beside_a_victim({.with_mail = true}, [] {
-      refusals = 0;
-      EXPECT_EQ(found_by(round_of(takes_no_mail, round_end::at_news)), finding::mail);
-      EXPECT_EQ(refusals, 2) << "the mail was asked for twice, and no victim";
+      EXPECT_EQ(found_at_victims(round_of(takes_all, round_end::at_news)), finding::nothing);
+      EXPECT_EQ(found_at_victims(round_of(takes_all, round_end::whole)), finding::any_task) << "a last round";
     });
-    beside_a_victim({.with_mail = true}, [] {
-      refusals = 0;
-      EXPECT_EQ(found_by(round_of(takes_no_mail, round_end::whole)), finding::any_task) << "a last round";
-    });
-    beside_a_victim({.with_mail = true}, [] {
+  });
+}
+
+TEST(search_news, mail_that_comes_during_a_look_is_found_by_it) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
+    beside_a_victim({.mail_comes_later = true},
+                    [] { EXPECT_EQ(found_by(round_of(takes_what_is_gone, round_end::whole)), finding::mail); });
+    sees_task.store(false);
+    mail_has_come.store(false);
+    beside_a_victim({.mail_comes_later = true}, [] {
       wait_context wait(1);
       wait.release();
-      refusals = 0;
-      EXPECT_EQ(found_by(round_of(takes_no_mail, round_end::at_news, &wait)), finding::nothing) << "the wait is over";
+      EXPECT_EQ(found_by(round_of(takes_what_is_gone, round_end::whole, &wait)), finding::nothing)
+          << "the wait is over";
+    });
+  });
+}
+
+/// [A12] What comes behind is to be run later.
+TEST(search_news, what_must_be_left_to_others_ends_what_a_look_takes) {
+  in_own_process({{"HOMING_TOPOLOGY", "node:2 core:1 pu:1"}}, [] {
+    beside_a_victim({.tasks = 2}, [] {
+      questions = 0;
+      EXPECT_EQ(found_by(round_of(takes_all_but_the_first, round_end::whole)), finding::nothing);
+      EXPECT_EQ(questions, 1);
+      EXPECT_EQ(found_by(round_of(takes_all_but_the_first, round_end::whole)), finding::any_task) << "the next look";
+    });
+    beside_a_victim({.with_mail = true}, [] {
+      questions = 0;
+      EXPECT_EQ(found_by(round_of(takes_all_but_the_first, round_end::whole)), finding::nothing)
+          << "the mail is left, and so is the victim's task";
     });
   });
 }
@@ -144,15 +192,16 @@ TEST(search_news, a_round_ends_with_the_mail_that_has_come) {
 TEST(search_news, a_round_visits_some_of_many_domains_and_the_next_ones_the_others) {
   in_own_process({{"HOMING_TOPOLOGY", "node:8 core:8 pu:1"}}, [] {
     beside_a_victim({.slots = 64, .tasks = 14}, [] {
-      search_round how = round_of(takes_all, round_end::at_news);
+      round_of round(takes_all, round_end::at_news);
+      unsigned& number = round.how.number;
       int found = 0;
-      for (how.number = 0; how.number < 7; ++how.number) {
-        found += finds(how) ? 1 : 0;
+      for (number = 0; number < 7; ++number) {
+        found += finds(round) ? 1 : 0;
       }
       EXPECT_EQ(found, 2) << "16 victims a round are two of the seven other domains";
-      how.end = round_end::whole;
-      for (how.number = 0; how.number < 7; ++how.number) {
-        EXPECT_TRUE(finds(how)) << "a last round, number " << how.number;
+      round.how.end = round_end::whole;
+      for (number = 0; number < 7; ++number) {
+        EXPECT_TRUE(finds(round)) << "a last round, number " << number;
       }
     });
   });
@@ -171,9 +220,9 @@ TEST(search_news, nobody_leaves_before_a_look_at_all_victims) {
 TEST(search_news, a_round_visits_all_victims_of_a_small_machine) {
   in_own_process({{"HOMING_TOPOLOGY", "node:8 core:2 pu:1"}}, [] {
     beside_a_victim({.slots = 16, .tasks = 8}, [] {
-      search_round how = round_of(takes_all, round_end::at_news);
-      for (how.number = 0; how.number < 7; ++how.number) {
-        EXPECT_TRUE(finds(how)) << how.number;
+      round_of round(takes_all, round_end::at_news);
+      for (round.how.number = 0; round.how.number < 7; ++round.how.number) {
+        EXPECT_TRUE(finds(round)) << round.how.number;
       }
     });
   });
