@@ -10,7 +10,7 @@
 ///            the owner but for growth.
 /// Errors:    push throws std::bad_alloc if the array is full and cannot grow, try_push() returns false; the deque is
 ///            then unchanged.
-/// Protocol:  docs/protocols/deque.md, labels [D1] to [D11].
+/// Protocol:  docs/protocols/deque.md, labels [D1] to [D12].
 /// Source:    TBB-NUMA figure 5, rules 3 and 6 (owner LIFO, thieves FIFO); Arora, Blumofe, Plaxton 1998 (the idea of
 ///            two ends), with entries claimed one by one instead of by index.
 #pragma once
@@ -81,8 +81,17 @@ class work_deque {
     return true;
   }
 
-  /// Owner only. Makes room, so that the next push cannot fail; false if it cannot.
-  [[nodiscard]] bool reserve_one() noexcept { return tail_.load(relaxed) < owner_capacity_ || make_room(); }
+  /// Owner only. Makes room, so that the next push cannot fail; false if it cannot. `uncovered` is called when entries
+  /// are in sight again that were hidden from other threads meanwhile. [D8]
+  template <typename Uncovered = ignore_uncovered>
+  [[nodiscard]] bool reserve_one(Uncovered&& uncovered = {}) noexcept {
+    if (__builtin_expect(tail_.load(relaxed) < owner_capacity_, true)) {
+      return true;
+    }
+    const bool has_made_room = make_room();
+    uncovered();
+    return has_made_room;
+  }
 
   /// Owner only. Takes the youngest entry whose tag `accepts` returns true for; item 0 if there is none.
   template <typename Filter>
@@ -108,9 +117,7 @@ class work_deque {
     }
     if (!passed_over && tail_.load(relaxed) != 0) {
       platform::require_hot([&] { return is_empty_below(tail_.load(relaxed)); }, "D7: all has been popped");
-      // [D7] Both ends back to 0. release on head: a thief's D6 that reads it reads tail 0 or later.
-      tail_.store(0, relaxed);
-      head_.store(0, release);
+      begin_arrangement();  // [D7]
     }
     return {};
   }
@@ -155,7 +162,7 @@ class work_deque {
   void expect_steal() const noexcept {
     expect_read(&tail_);
     // relaxed, both: hints, and the array is compared only.
-    const std::size_t from = head_.load(relaxed);
+    const std::size_t from = index_in(head_.load(relaxed));
     if (from < initial_capacity && shared_array_.load(relaxed) == &first_array_) {
       expect_read(first_entries_ + from * sizeof(entry));
     }
@@ -172,7 +179,7 @@ class work_deque {
     }
     const array* a = shared_array_.load(acquire);
     const std::size_t end = a == nullptr ? 0 : (to < a->capacity ? to : a->capacity);
-    for (std::size_t at = head_.load(relaxed); at < end; ++at) {
+    for (std::size_t at = index_in(head_.load(relaxed)); at < end; ++at) {
       if (a->entries[at].item.load(acquire) != 0 && accepts(a->entries[at].tag.load(relaxed))) {
         return true;
       }
@@ -182,7 +189,7 @@ class work_deque {
 
   /// Any thread, as the next two: how many entries are there, those included that somebody is just taking; a hint.
   [[nodiscard]] std::size_t about_size() const noexcept {
-    const std::size_t head = head_.load(relaxed);
+    const std::size_t head = index_in(head_.load(relaxed));
     const std::size_t tail = tail_.load(relaxed);
     return tail > head ? tail - head : 0;
   }
@@ -190,12 +197,12 @@ class work_deque {
   /// then.
   [[nodiscard]] bool looks_empty() const noexcept {
     const std::size_t end = tail_.load(relaxed);
-    return end == 0 || head_.load(relaxed) >= end;
+    return end == 0 || index_in(head_.load(relaxed)) >= end;
   }
   /// The same: at most one entry.
   [[nodiscard]] bool has_at_most_one() const noexcept {
     const std::size_t end = tail_.load(relaxed);
-    return end <= 1 || head_.load(relaxed) + 1 >= end;
+    return end <= 1 || index_in(head_.load(relaxed)) + 1 >= end;
   }
 
  private:
@@ -209,6 +216,22 @@ class work_deque {
     std::unique_ptr<entry[]> owned = nullptr;  ///< the entries, but for the first array's
     array* older = nullptr;
   };
+
+  // Head says where thieves begin, and in which of the owner's arrangements of the entries. [D12]
+  static constexpr unsigned index_bits = 32;
+  static constexpr std::size_t one_arrangement = std::size_t{1} << index_bits;
+  [[nodiscard]] static std::size_t index_in(std::size_t head) noexcept { return head % one_arrangement; }
+  [[nodiscard]] static std::size_t with_index(std::size_t head, std::size_t index) noexcept {
+    return head - index_in(head) + index;
+  }
+
+  /// Owner: both ends back to 0. A thief that goes by an older head leaves what it finds.
+  void begin_arrangement() noexcept {
+    arrangement_ += one_arrangement;
+    // release on head: a thief that reads it (D4), or a D6 after it, reads tail 0 or later.
+    tail_.store(0, relaxed);
+    head_.store(arrangement_, release);
+  }
 
   /// The next larger one; null if there is no memory.
   array* make_array() noexcept {
@@ -248,12 +271,14 @@ class work_deque {
       }
     }
     // [D8] Each entry is claimed from its old place before it stands in its new one, so a thief that still reads the
-    // old array or an old index finds null or wins the claim. head first, so that no moved entry is below it.
-    head_.store(0, relaxed);  // before tail's seq_cst below, and the look at head behind it
+    // old array or an old index finds null or wins the claim. Both ends first, so that no moved entry is below head,
+    // and no thief that comes meanwhile finds a younger one before an older one is in its new place.
+    begin_arrangement();
     std::size_t kept = 0;
     for (std::size_t at = 0; at < to; ++at) {
       const std::uint64_t tag = owner_array_[at].tag.load(relaxed);
-      const std::uintptr_t item = owner_array_[at].item.exchange(0, relaxed);  // as pop()
+      // release: a thief that finds null here reads the new head in D12.
+      const std::uintptr_t item = owner_array_[at].item.exchange(0, release);
       if (item != 0) {
         platform::require_hot([&] { return kept < capacity && target[kept].item.load(relaxed) == 0; },
                               "D8: an entry moves to an empty place");
@@ -267,12 +292,9 @@ class work_deque {
       owner_array_ = target;
       owner_capacity_ = capacity;
     }
-    // seq_cst: the store of tail before the load of head; partner D6 and D9 (head, then tail). Whoever reads this tail
-    // there sees the array.
-    tail_.store(kept, seq_cst);
-    if (head_.load(seq_cst) != 0) {
-      lower_head(0);
-    }
+    // release: whoever reads this tail in D9 sees the array and the entries. No thief can have moved head meanwhile:
+    // with an older one its D6 fails, and with this one it saw tail 0.
+    tail_.store(kept, release);
     return true;
   }
 
@@ -285,7 +307,7 @@ class work_deque {
   void lower_head(std::size_t at) noexcept {
     std::size_t head = head_.load(relaxed);
     // relaxed: it tells nothing of its own. As a read-modify-write it passes on D7's release.
-    while (head > at && !head_.compare_exchange_weak(head, at, relaxed, relaxed)) {
+    while (index_in(head) > at && !head_.compare_exchange_weak(head, with_index(head, at), relaxed, relaxed)) {
     }
   }
 
@@ -297,7 +319,7 @@ class work_deque {
     const std::uintptr_t item = owner_array_[at].item.exchange(0, relaxed);
     // The store of tail in D2 before the load of head; partner D6 and D9 (head, then tail).
     full_fence_after_exchange();
-    if (__builtin_expect(head_.load(relaxed) > at, false)) {
+    if (__builtin_expect(index_in(head_.load(relaxed)) > at, false)) {
       lower_head(at);
     }
     return item;
@@ -314,8 +336,10 @@ class work_deque {
   template <typename Wanted, typename Filter, typename Uncovered>
   [[gnu::always_inline]] std::size_t steal_up_to(Wanted&& wanted_of, deque_item* into, Filter&& accepts,
                                                  Uncovered&& uncovered) noexcept {
-    // [D4] relaxed, both: hints. What an entry points to comes with its item (D5), and D6 reads head again.
-    const std::size_t from = head_.load(relaxed);
+    // [D4] acquire: with a new arrangement's head comes its tail, 0 while the owner moves the entries. Else both are
+    // hints: what an entry points to comes with its item (D5), and D6 reads head again.
+    const std::size_t head = head_.load(acquire);
+    const std::size_t from = index_in(head);
     const std::size_t to = tail_.load(relaxed);
     if (from >= to) {
       return 0;
@@ -339,10 +363,12 @@ class work_deque {
           contiguous = false;
           continue;
         }
+        if (is_behind_new_entries(a->entries, head, contiguous ? at : from)) {
+          break;
+        }
         expect_item(item);
-        // acquire, as D5: the same item may have been taken and pushed again since the load. Whoever finds null uses
-        // nothing of the taker's, and D6 is a release behind this.
-        if (e.item.compare_exchange_strong(item, 0, acquire, relaxed)) {
+        // acquire, as D5: the same item may have been taken and pushed again since the load, or has been moved (D12).
+        if (e.item.compare_exchange_strong(item, 0, acquire, acquire)) {
           into[taken] = {item, tag};
           ++taken;
         }
@@ -354,19 +380,31 @@ class work_deque {
         break;
       }
     }
-    if (empty_until > from && raise_head(from, empty_until) == raised::over_entries) {
+    if (empty_until > from && raise_head(head, empty_until) == raised::over_entries) {
       uncovered();
     }
     return taken;
   }
 
+  /// [D12] Thief, behind the load that shows an entry at `until`, where [head, until) was empty before: whether there
+  /// may be an older one, since the owner has moved them, or has pushed below that entry since.
+  [[nodiscard]] bool is_behind_new_entries(const entry* entries, std::size_t head, std::size_t until) const noexcept {
+    // relaxed, both: whoever saw an entry that has moved, or its old place empty, sees head (D8's releases); whoever
+    // sees an entry sees all that was pushed before it (D1).
+    const std::size_t now = head_.load(relaxed);
+    return now - index_in(now) != head - index_in(head) || index_in(now) < index_in(head) ||
+           std::any_of(entries + index_in(head), entries + until,
+                       [](const entry& e) { return e.item.load(relaxed) != 0; });
+  }
+
   enum class raised : bool { over_nothing, over_entries };
 
-  /// Thief: [from, until) was empty when it looked. Says whether it had to go back, or the owner might have.
-  raised raise_head(std::size_t from, std::size_t until) noexcept {
+  /// Thief: [head, until) was empty when it looked. Says whether it had to go back, or the owner might have.
+  raised raise_head(std::size_t head, std::size_t until) noexcept {
+    const std::size_t from = index_in(head);
     // [D6] seq_cst: the store of head before the loads of tail and entries; partner D3 (tail, then head).
-    std::size_t expected = from;
-    if (!head_.compare_exchange_strong(expected, until, seq_cst, relaxed)) {
+    std::size_t expected = head;
+    if (!head_.compare_exchange_strong(expected, with_index(head, until), seq_cst, relaxed)) {
       return raised::over_nothing;  // somebody else moved it
     }
     // [D9] The owner may have popped below `until` and pushed again meanwhile without seeing this head.
@@ -392,7 +430,8 @@ class work_deque {
   alignas(cache_line_bytes) atomic<std::size_t> tail_{0};
   entry* owner_array_ = nullptr;
   std::size_t owner_capacity_ = 0;
-  array* newest_ = nullptr;  // with all older ones: a thief may still read one
+  array* newest_ = nullptr;      // with all older ones: a thief may still read one
+  std::size_t arrangement_ = 0;  // head at index 0
 
   alignas(cache_line_bytes) atomic<std::size_t> head_{0};
   atomic<const array*> shared_array_{nullptr};

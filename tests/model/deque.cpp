@@ -250,6 +250,62 @@ const scenario in_place("deque: an entry moves in its array under a thief", {.sa
   t.check(5);
 });
 
+/// [D12] A thief takes the oldest, or none: also while the owner moves the entries to a larger array ...
+template <std::size_t Jobs>
+void steal_only(table<Jobs>& t, std::uint64_t oldest) {
+  const deque_item got = t.deque.steal(all);
+  require(got.item == 0 || got.tag == oldest, "no thief passes the oldest entry over");
+  t.take(got);
+}
+const scenario oldest_in_growth("deque: the oldest entry, and growth under a thief", {}, [] {
+  table<3> t;
+  t.push(0);
+  t.push(1);
+  threads({[&] { t.push(2); }, [&] { steal_only(t, 0); }});
+  t.check(3);
+});
+
+/// ... or down in their array ...
+const scenario oldest_in_place("deque: the oldest entry of two that move in their array under a thief",
+                               {.sample_preemptions = 2}, [] {
+                                 table<9> t;
+                                 for (std::size_t i = 0; i < 8; ++i) {
+                                   t.push(i);
+                                 }
+                                 for (std::size_t i = 0; i < 6; ++i) {
+                                   t.steal();
+                                 }
+                                 threads({[&] { t.push(8); }, [&] { steal_only(t, 6); }});
+                                 t.check(9);
+                               });
+
+/// ... or pushes where it has popped.
+template <bool All>
+void pop_and_push_two() {
+  table<4> t;
+  t.push(0);
+  t.push(1);
+  threads({[&] {
+             t.pop();
+             t.pop();
+             if (All) {
+               t.pop();  // both ends go back
+             }
+             t.push(2);
+             t.push(3);
+           },
+           [&] {
+             const deque_item got = t.deque.steal(all);
+             require(got.item == 0 || got.tag != 3, "no thief passes the oldest entry over");
+             t.take(got);
+           }});
+  t.check(4);
+}
+const scenario oldest_again("deque: the oldest entry, where two were popped", {.sample_preemptions = 2},
+                            pop_and_push_two<false>);
+const scenario oldest_reset("deque: the oldest entry, where all were popped", {.sample_preemptions = 2},
+                            pop_and_push_two<true>);
+
 /// [D8] The array has a hole when it grows.
 const scenario holes("deque: a hole, and growth under a thief", {}, [] {
   table<3> t;
@@ -333,6 +389,29 @@ void sleeper() {
 }
 const scenario sleeper_beside_thief("deque: a sleeper beside an isolated thief", {.sample_preemptions = 1},
                                     sleeper<true>);
+
+/// [D8] with S1 and S2: the owner makes room, and pushes nothing.
+const scenario sleeper_beside_move("deque: a sleeper while the owner makes room", {}, [] {
+  work_deque deque;
+  sync::atomic<int> asleep = 0;
+  bool called = false;
+  bool found = false;
+  deque.push(8, 0);
+  deque.push(16, 1);
+  threads({[&] {
+             require(deque.reserve_one([&] {
+               sync::light_fence();
+               called = asleep.load(relaxed) == 1;
+             }),
+                     "there is memory");
+           },
+           [&] {
+             asleep.store(1, relaxed);
+             sync::heavy_fence();
+             found = deque.has(all);
+           }});
+  require(called || found, "the sleeper sees the entries, or somebody is called for them");
+});
 
 /// A thief told nobody of the entries that it had hidden.
 const scenario hidden("deque, as it was: an entry that an isolated thief hides from a sleeper",

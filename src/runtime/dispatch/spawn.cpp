@@ -42,7 +42,7 @@ inline void spawn_here(thread_state& t, task& work, task_group_context& ctx, aff
 /// Puts the task into a mailbox and the own deque. False if there is no room or nobody could come for it: an affinity
 /// is a hint, and so want of memory is no error here.
 bool mail(thread_state& t, task& work, affinity address, std::uint64_t tag) noexcept {
-  if (!t.slot->tasks.reserve_one()) {  // so that nothing can fail once the mail is posted
+  if (!has_room(t)) {  // so that nothing can fail once the mail is posted
     return false;
   }
   task_proxy* proxy = nullptr;

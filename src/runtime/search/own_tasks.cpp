@@ -39,7 +39,9 @@ task* verified(thread_state& t, task* taken, isolation_tag isolation) noexcept {
   return nullptr;
 }
 
-bool has_room(thread_state& t) noexcept { return t.slot->tasks.reserve_one(); }
+bool has_room(thread_state& t) noexcept {
+  return t.slot->tasks.reserve_one([&t] { t.in->uncovered_work(*t.slot); });
+}
 
 void put_back(thread_state& t, task& found) noexcept { t.in->overflow(found); }
 

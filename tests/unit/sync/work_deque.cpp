@@ -73,6 +73,57 @@ TEST(work_deque, each_item_reaches_exactly_one_taker) {
   EXPECT_TRUE(deque.looks_empty());
 }
 
+/// [D12] Also while the owner moves entries in their array, or to a larger one, and pushes where it has popped.
+TEST(work_deque, no_thief_passes_the_oldest_entry_over) {
+  constexpr int rounds = 20'000;
+  constexpr std::uintptr_t oldest = 1;
+  work_deque deque;
+  homing::sync::atomic<int> round{0};
+  homing::sync::atomic<int> stolen{0};
+  const auto all = [](std::uint64_t) { return true; };
+  homing::sync::atomic<std::uintptr_t> first{0};
+  std::thread thief([&] {
+    for (int mine = 1; mine <= rounds; ++mine) {
+      while (round.load(homing::sync::acquire) < mine) {
+        static_cast<void>(deque.steal([](std::uint64_t) { return false; }));
+      }
+      std::uintptr_t got = 0;
+      while (got == 0) {
+        got = deque.steal(all).item;
+      }
+      first.store(got, homing::sync::relaxed);
+      stolen.store(mine, homing::sync::release);
+    }
+  });
+  numbers random{seed};
+  int passed_over = 0;
+  for (int mine = 1; mine <= rounds; ++mine) {
+    for (unsigned n = random.below(16); n > 0; --n) {  // so that the array is full sooner or later
+      deque.push(2, 0);
+      while (deque.steal(all).item == 0) {
+      }
+    }
+    deque.push(oldest, 0);
+    std::size_t younger = 0;
+    round.store(mine, homing::sync::release);
+    while (stolen.load(homing::sync::acquire) < mine) {
+      for (unsigned n = random.below(6); n > 0; --n, ++younger) {
+        deque.push(3, 0);
+      }
+      for (unsigned n = random.below(6); n > 0 && younger > 0; --n, --younger) {
+        if (deque.pop(all).item == oldest) {
+          ADD_FAILURE() << "the owner counts wrong";
+        }
+      }
+    }
+    passed_over += first.load(homing::sync::relaxed) != oldest ? 1 : 0;
+    while (deque.pop(all).item != 0) {
+    }
+  }
+  thief.join();
+  EXPECT_EQ(passed_over, 0) << "of " << rounds;
+}
+
 TEST(work_deque, owner_takes_the_youngest_and_thief_the_oldest_that_fits) {
   work_deque deque;
   for (std::uintptr_t i = 1; i <= 100; ++i) {
