@@ -75,14 +75,16 @@ void arena::want_mandatory_worker_if_deserted() noexcept {
 }
 
 void arena::overflow(task& t) {
+  const isolation_tag its = task_access::isolation(t);  // before the push: another thread may run the task at once
   overflowed.push(t);
-  new_common_work({work_kind::spawned, task_access::isolation(t)});
+  new_common_work({work_kind::spawned, its});
 }
 
 void arena::submit_critical(task& t) {
   const arena_reference until_called(*this);
+  const isolation_tag its = task_access::isolation(t);  // as in overflow()
   critical.push(t);
-  new_common_work({work_kind::critical, task_access::isolation(t)});
+  new_common_work({work_kind::critical, its});
 }
 
 void arena::submit_resume(left_stack& stack) noexcept {
