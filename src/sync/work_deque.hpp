@@ -233,7 +233,7 @@ class work_deque {
     head_.store(arrangement_, release);
   }
 
-  /// The next larger one; null if there is no memory.
+  /// The next larger one; null if there is no memory, or an index would not fit into head.
   array* make_array() noexcept {
     if (newest_ == nullptr) {
       first_array_.capacity = initial_capacity;
@@ -242,6 +242,9 @@ class work_deque {
       return &first_array_;
     }
     const std::size_t capacity = std::max(second_capacity, newest_->capacity * 2);
+    if (capacity >= one_arrangement) {
+      return nullptr;
+    }
     std::unique_ptr<entry[]> entries(new (std::nothrow) entry[capacity]);
     if (entries == nullptr) {
       return nullptr;
