@@ -109,6 +109,14 @@ int main(int argc, char** argv) {
     }
     group.wait();
   });
+  // The spawning thread is busy until the others have done what it spawned, or waits for it in some way of its own.
+  all.measure("behind_300ns", 8 * threads, [&] {
+    const std::uint64_t before = all.done();
+    tbb::task_group group;
+    for (std::size_t i = 0; i < 8 * threads; ++i) group.run([&all] { all.task(3 * bench::steps_100_ns); });
+    while (threads > 1 && all.done() != before + 8 * threads) std::this_thread::yield();
+    group.wait();
+  });
   const std::vector<int> root{6};
   all.measure("feeder_1us", 127, [&] {
     tbb::parallel_for_each(root, [&](int depth, tbb::feeder<int>& feeder) {
