@@ -193,6 +193,12 @@ class work_deque {
     const std::size_t tail = tail_.load(relaxed);
     return tail > head ? tail - head : 0;
   }
+  /// The same: what changes with each push and each pop of the owner's, and with no steal. Not 0, unless the deque
+  /// looks empty; as many of each leave it as it was.
+  [[nodiscard]] std::uint64_t owners_state() const noexcept {
+    const std::size_t head = head_.load(relaxed);
+    return head - index_in(head) + tail_.load(relaxed);
+  }
   /// A hint without a look at the entries. An owner that has popped all leaves both ends at 0 [D7]: one line tells
   /// then.
   [[nodiscard]] bool looks_empty() const noexcept {

@@ -11,10 +11,13 @@ void begin_looking(thread_state& t, std::int64_t now_ns) noexcept {
   }
   if (const auto victim = t.backoff.victim_to_judge()) {
     std::optional<std::int64_t> dry_ns;
+    std::uint64_t owners_state = steal_backoff::not_known;
     if (to_index(*victim) < a.slot_count()) {  // else it was in another arena: a hint is lost
-      dry_ns = a.slot(*victim).search_began_ns.load(sync::relaxed);
+      const arena_slot& slot = a.slot(*victim);
+      dry_ns = slot.search_began_ns.load(sync::relaxed);
+      owners_state = t.backoff.knows_owners_state() ? slot.tasks.owners_state() : owners_state;
     }
-    t.backoff.judge(now_ns, dry_ns,
+    t.backoff.judge(now_ns, dry_ns, owners_state,
                     !a.searching.several(t.domain) ? thief_is::alone
                     : a.shares_cpus()              ? thief_is::without_own_cpu
                                                    : thief_is::one_of_several);

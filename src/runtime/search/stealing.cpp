@@ -305,6 +305,14 @@ stolen_task steal_by_policy(thread_state& t, const search_round& how) {
   return steal_outwards(t, how);
 }
 
+/// Of a victim's deque, if it is of use to the back-off and has several tasks: where there is one at a time its owner
+/// pushes and pops it again, and the deque looks as before.
+std::uint64_t owners_state(const thread_state& t, slot_id victim) noexcept {
+  constexpr std::size_t several = 4;
+  const sync::work_deque& tasks = t.in->slot(victim).tasks;
+  return t.backoff.backs_off() && tasks.about_size() >= several ? tasks.owners_state() : steal_backoff::not_known;
+}
+
 }  // namespace
 
 void expect_steal(thread_state& t) noexcept {
@@ -328,7 +336,7 @@ task* steal(thread_state& t, const search_round& how) {
   const std::int64_t began_ns = t.backoff.times_next_steal() ? platform::monotonic_ns() : 0;
   const stolen_task found = steal_by_policy(t, how);
   if (found) {
-    t.backoff.has_stolen(found.victim, began_ns, platform::monotonic_ns());
+    t.backoff.has_stolen(found.victim, owners_state(t, found.victim), began_ns, platform::monotonic_ns());
   }
   return found.what;
 }

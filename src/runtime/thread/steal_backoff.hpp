@@ -7,13 +7,16 @@
 /// thief may lose its CPU with the task. Where lines travel slowly between CPUs, a steal must win more, too: the floors
 /// are multiples of a steal's cost where it was cheap.
 ///
+/// A victim that has touched its deque neither before nor during several steals is busy with something else, or waits
+/// for what lies there: nothing was taken from it that it would have done soon.
+///
 /// Where a thread has spawned thousands of small tasks, no steal of one pays. So a steal that did not pay lets the next
 /// one take twice as many, and one that paid well half as many. There must be many in sight [D11]:
 /// of the tasks that a divided range leaves, large ones and small ones, two at once would be one too many.
 ///
 /// Threads: its thread's own.
-/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, uts/binomial, on more threads
-/// than CPUs).
+/// Source:  the constants are measured: `make bench` (pipeline/light, flow/ping_pong, flow/wide, uts/binomial and
+/// few_tasks/behind_300ns, on more threads than CPUs).
 #pragma once
 
 #include <algorithm>
@@ -39,9 +42,17 @@ class steal_backoff {
 
   /// A steal is tried at that time. The clock costs a fifth of a steal: asked for one in four.
   [[nodiscard]] bool times_next_steal() const noexcept { return cost_.is_due(); }
-  /// It succeeded: from `victim`, at that time. `began_ns`: if it was timed.
-  void has_stolen(slot_id victim, std::int64_t began_ns, std::int64_t now_ns) noexcept {
-    victim_ = victim;
+  static constexpr std::uint64_t not_known = 0;  ///< for a state
+  /// Whether it is of use to know the state of the next victim's deque: a look at it costs its owner, too.
+  [[nodiscard]] bool backs_off() const noexcept { return rounds_ > 0; }
+  /// It succeeded: from `victim`, at that time. `began_ns`: if it was timed. `owners_state`: of the victim's deque,
+  /// which only its owner changes.
+  void has_stolen(slot_id victim, std::uint64_t owners_state, std::int64_t began_ns, std::int64_t now_ns) noexcept {
+    if (victim != victim_ || owners_state != owners_state_) {
+      victim_ = victim;
+      owners_state_ = owners_state;
+      steals_unnoticed_ = 0;
+    }
     stole_at_ns_ = now_ns;
     cost_.add(began_ns, now_ns);
   }
@@ -56,9 +67,19 @@ class steal_backoff {
   [[nodiscard]] std::optional<slot_id> victim_to_judge() const noexcept {
     return stole_at_ns_ != 0 ? std::optional(victim_) : std::nullopt;
   }
+  /// Whether judge() is to know its victim's state again.
+  [[nodiscard]] bool knows_owners_state() const noexcept { return owners_state_ != not_known; }
   /// The thread is out of work: what did the last steal win? The time since it, less what its victim could not have
   /// worked in it: that ran dry at `victim_dry_ns` last, if that is known.
-  void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, thief_is who) noexcept {
+  void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, std::uint64_t owners_state,
+             thief_is who) noexcept {
+    constexpr unsigned owner_is_busy = 3;  // one, two: its own task is as long as the thief's
+    steals_unnoticed_ = knows_owners_state() && owners_state == owners_state_ ? steals_unnoticed_ + 1 : 0;
+    if (steals_unnoticed_ >= owner_is_busy) {
+      rounds_ /= 2;
+      stole_at_ns_ = 0;
+      return;
+    }
     constexpr std::int64_t pays_alone_ns = 150;
     constexpr std::int64_t pays_alone_costs = 2;
     constexpr std::int64_t pays_ns = 1200;
@@ -137,10 +158,12 @@ class steal_backoff {
   static constexpr unsigned rounds_max = 27;
   void back_off() noexcept { rounds_ = std::min(rounds_ + 1, rounds_max); }
 
-  std::int64_t stole_at_ns_ = 0;  ///< when its last stolen task began; 0: that steal has been judged
-  slot_id victim_ = no_slot;      ///< of that steal
-  unsigned rounds_ = 0;           ///< of a search, before it steals as it likes
-  std::size_t tasks_ = 1;         ///< at the next steal
+  std::int64_t stole_at_ns_ = 0;            ///< when its last stolen task began; 0: that steal has been judged
+  slot_id victim_ = no_slot;                ///< of that steal
+  std::uint64_t owners_state_ = not_known;  ///< of its deque
+  unsigned steals_unnoticed_ = 0;           ///< in a row, by an owner that did nothing in its deque meanwhile
+  unsigned rounds_ = 0;                     ///< of a search, before it steals as it likes
+  std::size_t tasks_ = 1;                   ///< at the next steal
   smoothed_cost cost_;
 };
 
