@@ -372,7 +372,7 @@ class work_deque {
           contiguous = false;
           continue;
         }
-        if (is_behind_new_entries(a->entries, head, contiguous ? at : from)) {
+        if (is_behind_new_entries(a->entries, head, empty_until)) {
           break;
         }
         expect_item(item);
@@ -395,10 +395,10 @@ class work_deque {
     return taken;
   }
 
-  /// [D12] Thief, behind the load that shows an entry at `until`, where [head, until) was empty before: whether there
-  /// may be an older one, since the owner has moved them, or has pushed below that entry since.
+  /// [D12] Thief, behind the load that shows an entry, where [head, until) was empty before: whether there may be an
+  /// older one, since the owner has moved them, or has pushed below that entry since.
   [[nodiscard]] bool is_behind_new_entries(const entry* entries, std::size_t head, std::size_t until) const noexcept {
-    // relaxed, both: whoever saw an entry that has moved, or its old place empty, sees head (D8's releases); whoever
+    // relaxed, both: whoever saw an entry that has moved, or its old place empty, sees head (D8 releases both); whoever
     // sees an entry sees all that was pushed before it (D1).
     const std::size_t now = head_.load(relaxed);
     return now - index_in(now) != head - index_in(head) || index_in(now) < index_in(head) ||

@@ -137,11 +137,25 @@ const scenario two_at_once("deque: two entries for one thief at once", {.sample_
 const scenario two_at_once_and_one("deque: two entries for one thief at once, beside another",
                                    {.preemptions = 2, .in_sample = false}, two_for_one_thief<other_thief::one>);
 
+/// [S1], [S2]: a sleeper before its last look, and whoever may have to call it.
+struct sleep_protocol {
+  sync::atomic<int> asleep = 0;
+
+  void announce() {
+    asleep.store(1, relaxed);
+    sync::heavy_fence();
+  }
+  bool must_call() {
+    sync::light_fence();
+    return asleep.load(relaxed) == 1;
+  }
+};
+
 /// [D11] with S1 and S2: what a thief has in hand for a moment is seen by a sleeper's last look, or somebody is called.
 const scenario in_hand("deque: a sleeper beside a thief that takes two at once", {.sample_preemptions = 2}, [] {
   work_deque victims;
   work_deque thiefs;
-  sync::atomic<int> asleep = 0;
+  sleep_protocol sleep;
   bool called = false;
   bool found = false;
   victims.push(8, 0);
@@ -150,13 +164,11 @@ const scenario in_hand("deque: a sleeper beside a thief that takes two at once",
              std::array<deque_item, 2> got;
              if (victims.steal_some(got, 1, all) == 2) {
                thiefs.push(got[1].item, got[1].tag);
-               sync::light_fence();
-               called = asleep.load(relaxed) == 1;
+               called = sleep.must_call();
              }
            },
            [&] {
-             asleep.store(1, relaxed);
-             sync::heavy_fence();
+             sleep.announce();
              found = victims.has(all) || thiefs.has(all);
            }});
   require(called || found, "the second one is in sight, or somebody is called for it");
@@ -354,25 +366,21 @@ const scenario tags("deque: tags", {}, [] {
 template <bool Isolated, bool Tells = true>
 void sleeper() {
   work_deque deque;
-  sync::atomic<int> asleep = 0;
+  sleep_protocol sleep;
   bool called = false;
   bool found = false;
   bool taken = false;
   deque.push(8, 0);
-  const auto look_for_sleepers = [&](bool& call) {
-    sync::light_fence();
-    call = asleep.load(relaxed) == 1;
-  };
   bool called_by_thief = false;
   threads({[&] {
              static_cast<void>(deque.pop(all));
              deque.push(16, 1);
-             look_for_sleepers(called);
+             called = sleep.must_call();
            },
            [&] {
              const auto uncovered = [&] {
                if (Tells) {
-                 look_for_sleepers(called_by_thief);
+                 called_by_thief = sleep.must_call();
                }
              };
              taken = (Isolated ? deque.steal([](std::uint64_t tag) { return tag == 0; }, uncovered)
@@ -380,8 +388,7 @@ void sleeper() {
                          .item == 16;
            },
            [&] {
-             asleep.store(1, relaxed);
-             sync::heavy_fence();
+             sleep.announce();
              found = deque.has(all);
            }});
   require(called || called_by_thief || found || taken,
@@ -393,21 +400,14 @@ const scenario sleeper_beside_thief("deque: a sleeper beside an isolated thief",
 /// [D8] with S1 and S2: the owner makes room, and pushes nothing.
 const scenario sleeper_beside_move("deque: a sleeper while the owner makes room", {}, [] {
   work_deque deque;
-  sync::atomic<int> asleep = 0;
+  sleep_protocol sleep;
   bool called = false;
   bool found = false;
   deque.push(8, 0);
   deque.push(16, 1);
-  threads({[&] {
-             require(deque.reserve_one([&] {
-               sync::light_fence();
-               called = asleep.load(relaxed) == 1;
-             }),
-                     "there is memory");
-           },
+  threads({[&] { require(deque.reserve_one([&] { called = sleep.must_call(); }), "there is memory"); },
            [&] {
-             asleep.store(1, relaxed);
-             sync::heavy_fence();
+             sleep.announce();
              found = deque.has(all);
            }});
   require(called || found, "the sleeper sees the entries, or somebody is called for them");

@@ -7,8 +7,8 @@
 /// thief may lose its CPU with the task. Where lines travel slowly between CPUs, a steal must win more, too: the floors
 /// are multiples of a steal's cost where it was cheap.
 ///
-/// A victim that has touched its deque neither before nor during several steals is busy with something else, or waits
-/// for what lies there: nothing was taken from it that it would have done soon.
+/// A victim that has not touched its deque from the first of several steals to the last one's end is busy with
+/// something else, or waits for what lies there: nothing was taken from it that it would have done soon.
 ///
 /// Where a thread has spawned thousands of small tasks, no steal of one pays. So a steal that did not pay lets the next
 /// one take twice as many, and one that paid well half as many. There must be many in sight [D11]:
@@ -73,18 +73,13 @@ class steal_backoff {
   /// worked in it: that ran dry at `victim_dry_ns` last, if that is known.
   void judge(std::int64_t now_ns, std::optional<std::int64_t> victim_dry_ns, std::uint64_t owners_state,
              thief_is who) noexcept {
-    constexpr unsigned owner_is_busy = 3;  // one, two: its own task is as long as the thief's
-    steals_unnoticed_ = knows_owners_state() && owners_state == owners_state_ ? steals_unnoticed_ + 1 : 0;
-    if (steals_unnoticed_ >= owner_is_busy) {
-      rounds_ /= 2;
-      stole_at_ns_ = 0;
-      return;
-    }
     constexpr std::int64_t pays_alone_ns = 150;
     constexpr std::int64_t pays_alone_costs = 2;
     constexpr std::int64_t pays_ns = 1200;
     const std::int64_t pays_costs = who == thief_is::one_of_several ? 3 : 12;
     constexpr std::int64_t pays_well = 8;
+    constexpr unsigned owner_is_busy = 3;  // one, two: its own task is as long as the thief's
+    steals_unnoticed_ = knows_owners_state() && owners_state == owners_state_ ? steals_unnoticed_ + 1 : 0;
     std::int64_t until_ns = now_ns;
     if (victim_dry_ns && *victim_dry_ns > stole_at_ns_) {
       until_ns = std::min(until_ns, *victim_dry_ns);
@@ -92,14 +87,17 @@ class steal_backoff {
     const std::int64_t cost = cost_.typical_ns();
     const std::int64_t pays = who == thief_is::alone ? std::max(pays_alone_ns, pays_alone_costs * cost)
                                                      : std::max(pays_ns, pays_costs * cost);
-    if (until_ns - stole_at_ns_ < pays) {
-      back_off();
-      tasks_ = std::min(2 * tasks_, tasks_max);
-    } else {
+    const std::int64_t won_ns = until_ns - stole_at_ns_;
+    if (won_ns >= pays) {
       rounds_ = 0;
-      if (until_ns - stole_at_ns_ > pays_well * pays) {
+      if (won_ns > pays_well * pays) {
         tasks_ = std::max<std::size_t>(1, tasks_ / 2);
       }
+    } else if (steals_unnoticed_ >= owner_is_busy) {
+      rounds_ /= 2;
+    } else {
+      back_off();
+      tasks_ = std::min(2 * tasks_, tasks_max);
     }
     stole_at_ns_ = 0;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sync/work_deque.hpp"
+#include "unit/common/litmus.hpp"
 
 namespace {
 
@@ -75,53 +76,56 @@ TEST(work_deque, each_item_reaches_exactly_one_taker) {
 
 /// [D12] Also while the owner moves entries in their array, or to a larger one, and pushes where it has popped.
 TEST(work_deque, no_thief_passes_the_oldest_entry_over) {
-  constexpr int rounds = 20'000;
+  constexpr unsigned rounds = 20'000;
   constexpr std::uintptr_t oldest = 1;
-  work_deque deque;
-  homing::sync::atomic<int> round{0};
-  homing::sync::atomic<int> stolen{0};
   const auto all = [](std::uint64_t) { return true; };
-  homing::sync::atomic<std::uintptr_t> first{0};
+  const auto none = [](std::uint64_t) { return false; };
+  work_deque deque;
+  homing::testing::meeting start;
+  homing::testing::time_budget thiefs_budget;
+  homing::testing::time_budget owners_budget;
+  homing::sync::atomic<std::uintptr_t> stolen{0};
   std::thread thief([&] {
-    for (int mine = 1; mine <= rounds; ++mine) {
-      while (round.load(homing::sync::acquire) < mine) {
-        static_cast<void>(deque.steal([](std::uint64_t) { return false; }));
-      }
+    for (unsigned round = 1; round <= rounds && start.meet(round, thiefs_budget); ++round) {
+      homing::testing::restlessness pace;
       std::uintptr_t got = 0;
       while (got == 0) {
+        static_cast<void>(deque.steal(none));
         got = deque.steal(all).item;
+        pace.round(got != 0);
       }
-      first.store(got, homing::sync::relaxed);
-      stolen.store(mine, homing::sync::release);
+      stolen.store(got, homing::sync::release);
     }
   });
   numbers random{seed};
-  int passed_over = 0;
-  for (int mine = 1; mine <= rounds; ++mine) {
+  const auto fill_and_push_oldest = [&] {
     for (unsigned n = random.below(16); n > 0; --n) {  // so that the array is full sooner or later
       deque.push(2, 0);
-      while (deque.steal(all).item == 0) {
-      }
+      ASSERT_EQ(deque.steal(all).item, 2U) << "nobody else is there";
     }
     deque.push(oldest, 0);
+  };
+  unsigned passed_over = 0;
+  fill_and_push_oldest();
+  for (unsigned round = 1; round <= rounds && start.meet(round, owners_budget); ++round) {
+    homing::testing::restlessness pace;
     std::size_t younger = 0;
-    round.store(mine, homing::sync::release);
-    while (stolen.load(homing::sync::acquire) < mine) {
+    while (stolen.load(homing::sync::acquire) == 0) {
       for (unsigned n = random.below(6); n > 0; --n, ++younger) {
         deque.push(3, 0);
       }
       for (unsigned n = random.below(6); n > 0 && younger > 0; --n, --younger) {
-        if (deque.pop(all).item == oldest) {
-          ADD_FAILURE() << "the owner counts wrong";
-        }
+        EXPECT_NE(deque.pop(all).item, oldest) << "a younger one was stolen";
       }
+      pace.round(false);
     }
-    passed_over += first.load(homing::sync::relaxed) != oldest ? 1 : 0;
+    passed_over += stolen.exchange(0, homing::sync::relaxed) != oldest ? 1 : 0;
     while (deque.pop(all).item != 0) {
     }
+    fill_and_push_oldest();
   }
   thief.join();
-  EXPECT_EQ(passed_over, 0) << "of " << rounds;
+  EXPECT_EQ(passed_over, 0U);
 }
 
 TEST(work_deque, owner_takes_the_youngest_and_thief_the_oldest_that_fits) {
